@@ -1,4 +1,4 @@
-"""A bucket of S3 over real HTTP: puts, gets, lists, and refuses with `If-None-Match: *` what is there already."""
+"""A bucket of S3 over real HTTP: puts, gets, lists, and refuses with `If-None-Match: *` what already exists."""
 
 from __future__ import annotations
 

@@ -82,11 +82,11 @@ def test_runs_of_before_and_after_are_compared_and_a_dataset_is_not_overwritten(
     assert compared["results"][0]["n"] in (2, 3)
     again = evenhand(tmp_path, "import", "braintrust", *files)
     assert again.returncode == 2
-    assert "all 2 runs are there already" in again.stderr
+    assert "all 2 runs already exist" in again.stderr
     (tmp_path / "quiz.jsonl").write_text('{"id": "other"}\n', "utf-8")
     refused = evenhand(tmp_path, "import", "braintrust", *files)
     assert refused.returncode == 2
-    assert "quiz.jsonl is there already, with other cases" in refused.stderr
+    assert "quiz.jsonl already exists, with other cases" in refused.stderr
     assert (tmp_path / "quiz.jsonl").read_text("utf-8") == '{"id": "other"}\n'
 
 

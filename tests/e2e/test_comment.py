@@ -136,7 +136,7 @@ def test_a_pull_request_gets_one_comment_a_summary_and_an_annotation(
     (text,) = github.ours()
     assert "(https://ci/r.html#/run/01M848B4YMSDT710651PEXDC26?cell=3)" in text
     late = job(event={"pull_request": PULL}, **env)
-    assert late[2].startswith("comment left as it is")
+    assert late[2].startswith("comment unchanged: ")
 
 
 def test_a_fork_gets_a_summary_and_no_comment_and_does_not_fail(

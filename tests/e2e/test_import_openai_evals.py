@@ -52,7 +52,7 @@ def test_the_example_is_imported_shown_and_compared(tmp_path: Path):
     assert [run["columns"][0]["cases"] for run in line["runs"]] == [8, 8]
     again = evenhand(tmp_path, "import", "openai-evals", str(EXAMPLE))
     assert again.returncode == 2
-    assert "all 2 runs are there already: nothing was imported" in again.stderr
+    assert "all 2 runs already exist: nothing was imported" in again.stderr
 
 
 def test_a_folder_is_imported_with_all_its_files_and_runs_of_one_eval_are_compared_next(

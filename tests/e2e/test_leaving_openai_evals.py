@@ -130,7 +130,7 @@ def test_the_commands_of_the_page_run_one_after_the_other(tmp_path: Path):
     program.chmod(0o755)
     env = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
     for number, script in enumerate(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)):
-        if number == 1:  # the second import of the same file says that it is there already
+        if number == 1:  # the second import of the same file says that it already exists
             shutil.rmtree(tmp_path / ".evenhand")
         ran = subprocess.run(
             ["/bin/sh", "-ec", script], cwd=tmp_path, env=env, capture_output=True, text=True,

@@ -278,7 +278,7 @@ def test_a_package_imports_the_results_of_its_tool_as_a_run(tmp_path: Path):
         assert [(one.index, one.value) for one in run.labels()] == [(0, "fail")]
     again = evenhand(tmp_path, "import", str(path), "--from", "nightly")
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "already exists" in again.stderr
 
 
 @pytest.mark.parametrize(

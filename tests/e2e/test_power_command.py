@@ -86,10 +86,13 @@ def test_clusters_show_what_the_runs_table_says(
     folder = in_folder(tmp_path, monkeypatch, capsys)
     (tmp_path / "promptfooconfig.yaml").write_text(json.dumps(config))
     report = " ".join(folder.run("run", "--no-progress").out.split())
-    words = re.search(r"60 cases in 12 clusters could show (\d+) points", report)
+    words = re.search(r"60 cases in 12 clusters can only show differences of (\d+) points", report)
     assert words is not None
     power = folder.run("info", "power", "--difference", "0.1")
-    assert f"60 cases in 12 clusters, as the run has, could show {words[1]} points" in power.out
+    assert (
+        f"60 cases in 12 clusters, as the run has, can show a difference of {words[1]} points"
+        in power.out
+    )
     document = json.loads(folder.run("info", "power", "--difference", "0.1", "--json").out)
     assert f"{document['could_show'] * 100:.0f}" == words[1]
     assert document["effect"] > 1.5

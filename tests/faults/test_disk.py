@@ -196,7 +196,7 @@ def test_a_file_that_does_not_fit_is_a_message_and_leaves_nothing(
     )
     assert not done.stderr
     is_kept = what == "a sheet" and earlier  # it may hold somebody's labels
-    assert ("is there already" if is_kept else "cannot be written: File too large") in done.stdout
+    assert ("already exists" if is_kept else "cannot be written: File too large") in done.stdout
     assert [p.name for p in tmp_path.iterdir()] == (["file.jsonl"] if earlier else [])
     if earlier:
         assert path.read_text() == "earlier"

@@ -168,7 +168,7 @@ export function InShort({ cell, more }: { cell: Cell; more: () => void }) {
       ))}
       <li>
         <button type="button" class="button quiet small" onClick={more}>
-          {wrong.length > 3 ? `All ${wrong.length} that did not pass` : "Read on under Expectations"}
+          {wrong.length > 3 ? `All ${wrong.length} that did not pass` : "More under Expectations"}
         </button>
       </li>
     </ul>

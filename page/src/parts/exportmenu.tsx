@@ -39,7 +39,7 @@ export function ExportMenu({ source, head, table, selection, columns, state }: P
     <Menu name="Export" title="As a file, or copied">
       {source.exported !== undefined && (
         <fieldset class="facet">
-          <legend>{by.length === 0 ? `The whole run: ${count(table.size, "trial")}` : unknown ? "The trials that fit" : `${grouped(n)} of ${count(table.size, "trial")}`}</legend>
+          <legend>{by.length === 0 ? `The whole run: ${count(table.size, "trial")}` : unknown ? "The matching trials" : `${grouped(n)} of ${count(table.size, "trial")}`}</legend>
           {by.length > 0 && <p class="note">{selection.problems.length > 0 ? "Mend the filter first: nothing is exported while it has a mistake." : drawn ? "The drawn traces are in the dataset. Choose “All cases” to export the run." : `Chosen by ${by.join(", ")}. Other trials of the same cases are left out.`}</p>}
           {FORMATS.map(([format, words]) => (
             <button key={format} type="button" class="button quiet small menu-link" disabled={unknown || drawn || n === 0} onClick={() => fetched(address(format))}>{words}</button>

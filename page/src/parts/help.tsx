@@ -40,7 +40,7 @@ const KEYS: readonly Group[] = [
     ["s", "star"],
     ["+ -", "keep or leave out a trace that was drawn for a dataset"],
     ["n", "write a note; Enter keeps it, Shift+Enter breaks the line"],
-    ["u", "take the last back"],
+    ["u", "undo the last one"],
   ]],
 ];
 

@@ -75,7 +75,7 @@ export function Charts({ head, table, chosen, go, state, selection }: Props) {
         )}
       </div>
       {n === 0 || columns.length === 0 ? (
-        <p class="chart-empty">{table.rows.length === 0 ? head.alive ? "There are no results yet." : "This run has no results." : columns.length === 0 ? "All variants are hidden." : "The filter chooses no case."}</p>
+        <p class="chart-empty">{table.rows.length === 0 ? head.alive ? "There are no results yet." : "This run has no results." : columns.length === 0 ? "All variants are hidden." : "No case matches the filter."}</p>
       ) : (
         <div class="chart-grid">
           <RateChart columns={columns} summaries={sums} cases={n} missing={unjudged} />

@@ -194,7 +194,7 @@ function Items({ draw, more, source, run, author, asked, again, trouble, md, set
         {draw.counted.length > 0 && <ul aria-label="Failure codes">{draw.counted.map((line) => <li key={line}>{shown(line)}</li>)}</ul>}
         {draw.left > 0 && <DrawForm draw={draw} make={more} />}
         <p><code>evenhand calibrate</code> says whether the judge can be used, and writes the correction for later runs.</p>
-        <button type="button" class="button" onClick={undo} disabled={last.length === 0}>Take the last back (u)</button>
+        <button type="button" class="button" onClick={undo} disabled={last.length === 0}>Undo the last one (u)</button>
       </Told>
     );
   }

@@ -163,7 +163,7 @@ function Nothing({ table, head, state, go }: Props) {
     );
   }
   return (
-    <Told title="No case fits">
+    <Told title="No case matches">
       <p>{`None of the ${count(table.rows.length, "case")} has a cell that fits the filter and the display mode.`}</p>
       <button type="button" class="button" onClick={() => go({ q: "", show: "all", hide: state.hide })}>Show all cases</button>
     </Told>

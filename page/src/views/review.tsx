@@ -134,7 +134,7 @@ function Items({ draw, more, source, run, author, again, trouble, md, setMd }: I
         {draw.disputed.length > 0 && <><p>People disagree:</p><ul aria-label="Disagreements">{draw.disputed.map((line) => <li key={line}>{shown(line)}</li>)}</ul></>}
         <DrawForm make={more} />
         <p><code>evenhand review propose</code> lets a model name kinds of failure from the notes; <code>evenhand review count</code> says how frequent each is.</p>
-        <button type="button" class="button" onClick={undo} disabled={last.length === 0}>Take the last back (u)</button>
+        <button type="button" class="button" onClick={undo} disabled={last.length === 0}>Undo the last one (u)</button>
       </Told>
     );
   }
@@ -147,7 +147,7 @@ function Items({ draw, more, source, run, author, again, trouble, md, setMd }: I
         <button type="button" class="button label-pass" title="pass: key p" onClick={pass}><Mark outcome="pass" /></button>
         <button type="button" class="button label-fail" title="fail, then a note: key f" aria-pressed={said[at]?.verdict === "fail"} onClick={fail}><Mark outcome="fail" /></button>
         <button type="button" class="button quiet" title="Skip: key s" onClick={skip}>Skip</button>
-        <button type="button" class="button quiet" title="Take the last back: key u" disabled={last.length === 0} onClick={undo}>Undo</button>
+        <button type="button" class="button quiet" title="Undo the last one: key u" disabled={last.length === 0} onClick={undo}>Undo</button>
       </div>
       <form key={item.index} class="labelling-remarks" onSubmit={(event) => { event.preventDefault(); written(field.current?.value ?? ""); }}>
         <label>What is wrong (f), then Enter{" "}

@@ -169,7 +169,7 @@ function Hidden({ state }: { state: RunState }) {
   return (
     <Told title="Hidden while you label blind">
       <p>This view names variants and verdicts.</p>
-      <p><a href={write({ ...state, view: "matrix" })}>Go on labelling</a>, or <a href={write({ ...state, blind: false })}>end it and see the view</a>.</p>
+      <p><a href={write({ ...state, view: "matrix" })}>Continue labelling</a>, or <a href={write({ ...state, blind: false })}>end it and see the view</a>.</p>
     </Told>
   );
 }

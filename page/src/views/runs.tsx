@@ -54,7 +54,7 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
         {texts && runs !== undefined && <FoundTexts key={`${state.q} ${state.blind}`} source={source} runs={runs} state={state} />}
         {!texts && found !== undefined && found.length > 0 && <RunTable runs={found} picked={picked} toggle={toggle} edit={source.writable ? edit : undefined} />}
         {!texts && runs !== undefined && runs.length > 0 && found?.length === 0 && (
-          <Told title="No run fits">
+          <Told title="No run matches">
             <button class="button" type="button" onClick={() => go({ q: "" })}>Show all runs</button>
           </Told>
         )}

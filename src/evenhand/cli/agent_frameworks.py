@@ -1,4 +1,4 @@
-"""`evenhand init --agent-framework`: a first eval set beside an agent that is there already."""
+"""`evenhand init --agent-framework`: a first eval set beside an agent that already exists."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def write_first_evals(name: str, folder: Path) -> tuple[Path, FoundAgent | None]
         folder: Where agents are looked for. Without one, the eval set is written here, with a name to fill in.
 
     Raises:
-        UsageError: There is no such framework, or the file is there already.
+        UsageError: There is no such framework, or the file already exists.
     """
     framework = framework_of(name)
     agent = next(agents_in(folder, framework), None)
@@ -204,7 +204,7 @@ def write_first_evals(name: str, folder: Path) -> tuple[Path, FoundAgent | None]
             file.write(text)
     except FileExistsError:
         raise UsageError(
-            f"{os.path.relpath(target)} is there already; nothing was written",
+            f"{os.path.relpath(target)} already exists; nothing was written",
             hint=f"Run it: evenhand run {os.path.relpath(target)}",
         ) from None
     except OSError as error:

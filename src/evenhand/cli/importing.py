@@ -188,7 +188,7 @@ def _written(
         )
     if clashing:
         raise UsageError(
-            f"{', '.join(clashing[:5])} {'is' if len(clashing) == 1 else 'are'} there already, with other"
+            f"{', '.join(clashing[:5])} already {'exists' if len(clashing) == 1 else 'exist'}, with other"
             " cases; nothing was imported",
             hint="Move it away, or write elsewhere: --to FOLDER.",
         )
@@ -222,7 +222,7 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
     """Keeps the runs; those that were imported before stay as they are.
 
     Raises:
-        UsageError: There is no run, or all are there already.
+        UsageError: There is no run, or all already exist.
         StoreError: One cannot be written.
     """
     from evenhand.core.wording.words import safe
@@ -240,7 +240,7 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
     known = {path.stem: path for path in files(Path.cwd())}
     if len(recordings.runs) > 1 and all(one.meta.id in known for one in recordings.runs):
         raise UsageError(
-            f"all {len(recordings.runs)} runs are there already: nothing was imported",
+            f"all {len(recordings.runs)} runs already exist: nothing was imported",
             hint="Look at them with `evenhand runs list`.",
         )
     imported: list[ImportedFile] = []

@@ -302,14 +302,17 @@ class _Sheet(Record, frozen=True, kw_only=True):
     @property
     def author(self) -> str:
         """Who labels: the name of the user where none is named."""
-        if self.by:
-            return self.by
-        import getpass
+        return self.by or user_name()
 
-        try:
-            return getpass.getuser()
-        except (KeyError, OSError):  # a container's user may have no name
-            return "me"
+
+def user_name() -> str:
+    """The name of whoever is logged in."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        return "me"
 
 
 def _label_pairs(

@@ -100,7 +100,7 @@ def write(kind: Kind, name: str, folder: Path) -> Path:
         folder: Where `evals`, `judges` and `prompts` are, or shall be.
 
     Raises:
-        UsageError: The name cannot be one in Python, the file is there already, or cannot be written.
+        UsageError: The name cannot be one in Python, the file already exists, or cannot be written.
     """
     place, ending = _PLACES[kind]
     *folders, last = _words(kind, name, ending)
@@ -123,7 +123,7 @@ def write(kind: Kind, name: str, folder: Path) -> Path:
         # mkdir says the same where a file stands in the way of a folder.
         if isinstance(error, FileExistsError) and target.exists():
             raise UsageError(
-                f"{relpath(target)} is there already; nothing was written",
+                f"{relpath(target)} already exists; nothing was written",
                 hint=f"Give it another name: evenhand new {kind} {last}_2",
             ) from None
         what = f"{relpath(target)} cannot be written: {error.strerror or error}"

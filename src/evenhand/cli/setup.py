@@ -159,7 +159,7 @@ def scaffold(folder: Path, kind: Literal["config", "python", "agent"] = "config"
         kind: A promptfoo config with prompts and tests, eval sets in Python, or a skill for coding agents.
 
     Raises:
-        UsageError: One of the files is there already, or cannot be written. Nothing was written then.
+        UsageError: One of the files already exists, or cannot be written. Nothing was written then.
     """
     from evenhand.doors.importers.moved_in import write_all
 
@@ -171,7 +171,7 @@ def scaffold(folder: Path, kind: Literal["config", "python", "agent"] = "config"
     if there:
         names = ", ".join(str(path.relative_to(folder)) for path in there)
         raise UsageError(
-            f"{folder.absolute()}: {names} {'is' if len(there) == 1 else 'are'} there already; nothing was written",
+            f"{folder.absolute()}: {names} already {'exists' if len(there) == 1 else 'exist'}; nothing was written",
             hint="Delete them first to have today's."
             if kind == "agent"
             else f"Name another folder: evenhand init my-evals{' --python' * (kind == 'python')}",

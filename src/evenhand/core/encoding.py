@@ -106,7 +106,7 @@ def decode_once(data: bytes) -> object:
     """The value that people's JSON says; an object that has a key twice is refused, as only one could count.
 
     Raises:
-        ValueError: As `decode`, it is nested more than DEEPEST levels deep, or a key is there twice.
+        ValueError: As `decode`, it is nested more than DEEPEST levels deep, or a key appears twice.
     """
     value = decode(data)
     if data.count(b"[") + data.count(b"{") > DEEPEST:
@@ -160,7 +160,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(fields) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        msg = f"the key {twice!r} is there twice"
+        msg = f"the key {twice!r} appears twice"
         raise ValueError(msg)
     return fields
 

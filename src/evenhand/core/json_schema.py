@@ -1,4 +1,4 @@
-"""What JSON Schemas of users' files are put together from."""
+"""What JSON Schemas are put together from: of users' files, and of judges' answers."""
 
 from __future__ import annotations
 
@@ -31,6 +31,16 @@ def described(part: Part, description: str) -> Part:
 def either(*parts: Part) -> Part:
     """A value that fits one of these."""
     return {"anyOf": list(parts)}
+
+
+def strict_object(**properties: Part) -> dict[str, Any]:
+    """An object with all of these keys, in this order, and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def one_or_more(part: Part) -> Part:

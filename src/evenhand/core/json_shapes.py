@@ -6,6 +6,7 @@ without proof. These functions test and narrow in one step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
     from typing_extensions import TypeIs
+
+
+_NO_MAPPINGS = frozenset({type(None), str, list, tuple, int, float, bool})
 
 
 def is_object(value: object) -> TypeIs[dict[str, Any]]:
@@ -48,8 +52,8 @@ def is_mapping(value: object) -> TypeIs[Mapping[str, Any]]:
     >>> is_mapping({"a": 1}), is_mapping("a")
     (True, False)
     """
-    # A dict, as most are, is known for a mapping without a look at the classes that are registered as such.
-    return isinstance(value, (dict, Mapping))
+    # What is nearly always there is known for a mapping or not without a look at the classes that are registered.
+    return type(value) not in _NO_MAPPINGS and isinstance(value, (dict, Mapping))
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -104,6 +108,11 @@ def is_sequence(value: object) -> TypeIs[Sequence[Any]]:
     (True, True, False)
     """
     return isinstance(value, Sequence)
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON has it; None for infinity and NaN."""
+    return value if math.isfinite(value) else None
 
 
 _MANY = 1 << 53

@@ -69,7 +69,7 @@ HOMES = {
 
 
 class _Same:
-    """Gives the module that is there already, unchanged."""
+    """Gives the module that already exists, unchanged."""
 
     def __init__(self, home: str) -> None:
         self.home = home

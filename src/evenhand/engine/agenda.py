@@ -142,9 +142,9 @@ class LeftTrials:
 
     def skips(self, planned: PlannedTrial) -> bool:
         """Whether a trial isn't worth beginning: its variant comes to nothing, or a trial that it needs was left."""
-        return self._in_a_row[planned.variant.index] >= IN_A_ROW or any(
-            index in self._trials for index in planned.after
-        )
+        if self._in_a_row.get(planned.variant.index, 0) >= IN_A_ROW:
+            return True
+        return bool(planned.after) and any(index in self._trials for index in planned.after)
 
 
 def _is_doubt(error: ProviderError) -> bool:

@@ -146,6 +146,8 @@ class Budget:
         Raises:
             BudgetStop: Even when all of them cost nothing, the limit could be passed; or nobody knows the price.
         """
+        if self._max is None:
+            return NOTHING
         while self._has_to_wait(bound_usd, provider, hidden_usd):
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(future)

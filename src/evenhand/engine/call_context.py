@@ -110,11 +110,6 @@ class Home:
         self.workers: SharedWorkers | None = None
         self._visitors: dict[str, Provider] = {}
 
-    def look(self, trial: Witness) -> None:
-        """A trial begins, is about to be judged, or to be over."""
-        if self.strangers is not None:
-            self.strangers.look(trial)
-
     def welcome(self, provider: Provider) -> None:
         """Remembers a provider that is in no plan, to close what it opened."""
         self._visitors[provider.account] = provider
@@ -232,7 +227,8 @@ class Strangers:
         self._file, self._path = handle, Path(path)
         os.write(handle, _QUIET)
         self._read = len(_QUIET)
-        self._flag = mmap.mmap(handle, len(_QUIET), access=mmap.ACCESS_READ)
+        self._map = mmap.mmap(handle, len(_QUIET), access=mmap.ACCESS_READ)
+        self._flag: mmap.mmap | bytes = self._map
         self._before = os.environ.get(VARIABLE)
         self._setting = f"{'refuse' if barred else 'count'}:{path}"
         self.process = os.getpid()
@@ -241,7 +237,7 @@ class Strangers:
 
     def look(self, trial: Witness) -> None:
         """A trial begins, is about to be judged, or to be over: what other processes sent meanwhile may be its own."""
-        if trial.watched and self._size() == len(_QUIET):
+        if trial.watched and self._flag[0] == _QUIET[0]:
             return  # nobody has sent anything
         trial.watched = True
         with self._lock:
@@ -290,14 +286,15 @@ class Strangers:
                 del os.environ[VARIABLE]
             else:
                 os.environ[VARIABLE] = self._before
-        self._flag.close()
+        self._flag = _QUIET
+        self._map.close()
         os.close(self._file)
         self._file = -1
         self._path.unlink(missing_ok=True)
 
     def _size(self) -> int:
         """How long the file is; without asking for it, where nobody has written."""
-        if self._file < 0 or self._flag[0] == _QUIET[0]:
+        if self._flag[0] == _QUIET[0]:
             return len(_QUIET)
         return os.fstat(self._file).st_size
 

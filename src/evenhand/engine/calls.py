@@ -156,18 +156,19 @@ class CallDesk:
         role: CallRole,
         nth: int,
     ) -> Reply:
+        planned = trial.planned
         if self._replaying:
-            recorded = self._journal.recorded(trial.planned.index, request.key, nth)
+            recorded = self._journal.recorded(planned.index, request.key, nth)
             if recorded is not None:
                 return self._recorded(provider, recorded)
         # What is measured rather than said is the same every time: there is but one draw of it.
-        draw = f"{trial.repeat}.{nth}" if prompt.task == "generate" else "0.0"
+        draw = f"{planned.repeat}.{nth}" if prompt.task == "generate" else "0.0"
         if not request.deterministic:
-            draw += f".{_writable(trial.case.id)}"
+            draw += f".{_writable(planned.case.id)}"
             if role == "subject":
-                draw += f".{self._name_of(trial.variant)}"
+                draw += f".{self._name_of(planned.variant)}"
         start = CallStart(
-            trial=trial.planned.index,
+            trial=planned.index,
             key=request.key,
             nth=nth,
             role=role,
@@ -176,7 +177,7 @@ class CallDesk:
             cost_bound_usd=request.cost_bound_usd,
             draw=draw,
         )
-        replay = self._replays.get(trial.variant.index)
+        replay = self._replays.get(planned.variant.index)
         if replay is not None:
             end = replay.answer(trial, start, request)
             if end is not None:

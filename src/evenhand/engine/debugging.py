@@ -9,7 +9,6 @@ over; those that have reached a breakpoint wait for their turn. Without a termin
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import importlib.machinery
@@ -29,7 +28,7 @@ from evenhand.engine.capture import (
     outside_of_user_code,
     when_call_ends,
 )
-from evenhand.engine.place import is_out, users_line
+from evenhand.engine.place import is_loop_here, is_out, users_line
 from evenhand.engine.time_limit import go_on, stands_still, stop
 from evenhand.engine.trial import present
 
@@ -203,7 +202,7 @@ def _at_prompt(debugger: Any) -> Iterator[None]:
 def _take_turn(call: object) -> bool:
     """Waits until nobody else is debugging. Whether this call begins to."""
     # A call on the loop waits for no other, which may need the loop to go on, but while that is at the prompt.
-    waits = not _on_loop()
+    waits = not is_loop_here()
     with _turn:
         while _state.thread or (waits and debugged - {call}):
             _turn.wait()
@@ -235,14 +234,6 @@ def _leave_call(debugger: Any, call: object) -> None:
         if not debugged and not _state.thread:
             go_on()
         _turn.notify_all()
-
-
-def _on_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 @contextlib.contextmanager

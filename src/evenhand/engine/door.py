@@ -31,12 +31,14 @@ from evenhand.core.run import CallRecord, RunMeta
 from evenhand.core.shard import Shard, Sharded
 from evenhand.core.shard_part import Part, look_at_part
 from evenhand.core.version import __version__
+from evenhand.core.wording.words import count
 from evenhand.engine.agenda import Tell
 from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
 from evenhand.engine.breadcrumbs import Word, barred, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
+from evenhand.engine.open_files import most_at_once
 from evenhand.engine.rate_limits import Limits
 from evenhand.engine.replay.answering import Replay, record_of
 from evenhand.engine.replay.cassettes import (
@@ -330,7 +332,7 @@ class _Start(Record, frozen=True, kw_only=True):
         """All that the trials share. Other processes that settle them are told of it."""
         plan, settings = self.plan, self.settings
         options = plan.options
-        concurrency = _concurrency(plan, settings)
+        concurrency = self._within_open_files(_concurrency(plan, settings))
         retries = options.retries if settings.retries is None else settings.retries
         policy = RetryPolicy() if retries is None else RetryPolicy(attempts=retries + 1)
         limits = Limits(concurrency, settings.concurrency or options.concurrency or START, policy)
@@ -377,6 +379,16 @@ class _Start(Record, frozen=True, kw_only=True):
             part=self.part,
             elsewhere=self.crew,
         )
+
+    def _within_open_files(self, concurrency: int) -> int:
+        """As many trials at once as files may be open for. Other processes open their own."""
+        most = concurrency if self.settings.elsewhere is not None else most_at_once()
+        if most < concurrency:
+            self.note(
+                f"at most {count(most, 'trial')} at once, because few files may be open; "
+                "allow more with `ulimit -n 4096`"
+            )
+        return min(most, concurrency)
 
 
 def home_of(plan: Plan, settings: Settings) -> Path:

@@ -23,7 +23,7 @@ from evenhand.core.errors import CodeError
 from evenhand.engine.capture import in_user_code
 from evenhand.engine.importing import refuse_green_threads
 from evenhand.engine.outcome import task_error
-from evenhand.engine.place import users_line
+from evenhand.engine.place import is_loop_here, users_line
 from evenhand.engine.strays import holds
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import LiveTrial, present
@@ -187,21 +187,13 @@ def clear_frames(error: BaseException) -> None:
     An exception that a future hands over comes from another task's function, which may work for other trials. Python
     closes a function that waits when its frame is cleared, before 3.13.
     """
-    waiting = set(_waiting_frames()) if _is_loop_here() else set[FrameType]()
+    waiting = set(_waiting_frames()) if is_loop_here() else set[FrameType]()
     step = error.__traceback__
     while step is not None:
         if step.tb_frame not in waiting:
             with contextlib.suppress(RuntimeError):  # it is still running
                 step.tb_frame.clear()
         step = step.tb_next
-
-
-def _is_loop_here() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _waiting_frames() -> Iterator[FrameType]:

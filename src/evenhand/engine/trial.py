@@ -364,7 +364,7 @@ class LiveTrial:
             StoreError: Nothing can be written any more: the run has to stop.
         """
         planned = self.planned
-        self._look_around()
+        self.look_around()
         if planned.problem is not None:
             problem = planned.problem
             self.over = True
@@ -385,7 +385,7 @@ class LiveTrial:
                 self._go_on()
                 phase.set("judge")
                 self._closed = True
-                self._look_around()
+                self.look_around()
                 outcomes = await settle_all(self, self._expectations, self._settled)
                 if self.own is not None:
                     await self.own.over()
@@ -411,9 +411,10 @@ class LiveTrial:
             self._closed = self.over = True
         return self._ended(output, outcomes, verdict, None)
 
-    def _look_around(self) -> None:
-        if self.home is not None:
-            self.home.look(self)
+    def look_around(self) -> None:
+        """Looks for calls that may be its own: when it begins, is about to be judged, and is over."""
+        if self.home is not None and self.home.strangers is not None:
+            self.home.strangers.look(self)
 
     def _go_on(self) -> None:
         """Sees to it that a trial whose code goes on without an answer that is not there yet does not."""
@@ -441,7 +442,7 @@ class LiveTrial:
         if error is None:
             # Recorded by another thread, in the very moment in which the others were settled.
             self.problems += map(too_late, self._expectations[settled:])
-        self._look_around()
+        self.look_around()
         self._closed = self.over = True
         if self.problems:
             verdict, outcomes = with_problems(verdict, outcomes, self.problems)

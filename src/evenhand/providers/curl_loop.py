@@ -15,9 +15,11 @@ import selectors
 import socket
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pycurl
+
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +29,7 @@ CONNECTIONS = 4_096
 """Idle ones that are kept for the next request."""
 
 
-class Ending(NamedTuple):
+class Ending(Record, frozen=True):
     """How a transfer ended.
 
     Attributes:

@@ -133,7 +133,7 @@ def _answers(value: Mapping[str, Any]) -> Mapping[str, Any]:
         names = [row.get(label) for row in rows]
         by_name = {str(one): row.get("probability") for one, row in zip(names, rows, strict=True)}
         if len(by_name) < len(rows) or not all(isinstance(one, str) for one in names):
-            by_name = {}  # an option that is there twice has two probabilities
+            by_name = {}  # an option that appears twice has two probabilities
         answers[key] = {
             "type": kind_in(raw),
             "probability": raw.get("probability"),

@@ -43,7 +43,8 @@ class Exchange:
         self.error: BaseException | None = None
         self._kept = kept
         self._is_sent = False
-        self._is_stale = False
+        self.is_stale = False
+        """Whether nothing was sent, as the server had closed the connection that was kept."""
         self._is_renewed = False
         self._connection: Name = ("", 0, "", 0)
         self._url = ""
@@ -134,14 +135,9 @@ class Exchange:
         self.curl.setopt(pycurl.HEADERFUNCTION, self._hear)
         return Lapse(self, limit_s, curls)
 
-    @property
-    def is_stale(self) -> bool:
-        """Whether nothing was sent, as the server had closed the connection that was kept."""
-        return self._is_stale
-
     def renew(self) -> None:
         """Has the request go out over a new connection."""
-        self._is_stale = False
+        self.is_stale = False
         self._is_renewed = True
         self.curl.setopt(pycurl.FRESH_CONNECT, 1)
 
@@ -205,13 +201,13 @@ class Exchange:
         if self._is_sent:  # libcurl would send it a second time, as the first connection was lost
             return 1
         self._connection = here, port, there, port_there
-        self._is_stale = self._kept.is_closed(self._connection)
-        self._is_sent = not self._is_stale
+        self.is_stale = self._kept.is_closed(self._connection)
+        self._is_sent = not self.is_stale
         if self._is_sent:
             self._kept.joined(self._connection)
             if self._listener is not None:
                 self._sent_at = time.perf_counter()
-        return int(self._is_stale)
+        return int(self.is_stale)
 
     def _read(self, size: int) -> bytes:
         """Some more of the request, for libcurl."""

@@ -10,7 +10,7 @@ from evenhand.core.record import Record
 
 
 class Headers(Mapping[str, str]):
-    """An answer's headers, looked up without regard to case. Of a name that is there twice, the first value counts."""
+    """An answer's headers, looked up without regard to case. Of a name that appears twice, the first value counts."""
 
     __slots__ = ("_raw", "_values")
 

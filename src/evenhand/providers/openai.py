@@ -167,7 +167,10 @@ _decoder = msgspec.json.Decoder(_Completion)
 
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     completion = read_as(_Completion, _decoder, body, "a chat completion")
-    choice = min(completion.choices or (), key=lambda each: _place(each.index), default=None)
+    choices = completion.choices or []
+    choice = choices[0] if choices else None
+    if len(choices) > 1:
+        choice = min(choices, key=lambda each: _place(each.index))
     if choice is None or choice.message is None:
         why = encode(completion.error).decode()[:300] if completion.error else "it has no choices"
         raise BadReply(f"the reply holds no message: {why}", billed=None)
@@ -244,6 +247,8 @@ def _no_text(content: object) -> NoAnswer:
 
 def _tools(message: _Message) -> tuple[ToolCall, ...]:
     """The tools asked for; none where not even one of them is named."""
+    if not message.tool_calls and message.function_call is None:
+        return ()
     calls: list[ToolCall] = []
     for tool in message.tool_calls or ():
         if tool.function is not None:

@@ -57,7 +57,6 @@ from evenhand.stats.agreement import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
 from evenhand.stats.paired_difference import FEWEST as FEWEST_PAIRS
-from evenhand.stats.tallies import Share
 from evenhand.stats.weighted import half_width_by_strata
 from evenhand.store.runfile import RunFile
 
@@ -88,8 +87,8 @@ def calibration_lines(
         yield f"  raw        {rate(judge.raw)}"
         if judge.corrected is not None:
             yield f"  corrected  {rate(judge.corrected)}"
-        yield f"  TPR        {_or_dash(judge.tpr)}   share of the outputs people pass that the judge passes"
-        yield f"  TNR        {_or_dash(judge.tnr)}   share of the outputs people fail that the judge fails"
+        yield f"  TPR        {rate_or_dash(judge.tpr)}   share of the outputs people pass that the judge passes"
+        yield f"  TNR        {rate_or_dash(judge.tnr)}   share of the outputs people fail that the judge fails"
         yield f"  agreement  {agreement_words(judge, judge.people)}"
         if judge.alternative is not None:
             yield f"  people     {_alternative_words(judge.alternative)}"
@@ -391,7 +390,8 @@ def _alternative_words(one: Alternative) -> str:
     )
 
 
-def _or_dash(estimate: Estimate | None) -> str:
+def rate_or_dash(estimate: Estimate | None) -> str:
+    """A rate with its interval; a dash for none."""
     return "–" if estimate is None else rate(estimate)
 
 
@@ -423,21 +423,20 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
     yield f"  {trust.verdict}: {trust.why}"
     yield f"  labels     {n} of {count(one.pairs, 'compared pair')}"
     if one.agreement is not None:
-        rate = one.agreement
         yield (
-            f"  agreement  {percents(rate.value, rate.value)} [{interval(rate.low, rate.high)}] of the labelled pairs,"
-            f" ties included; {agreement_words(one, one.labels.people)}"
+            f"  agreement  {rate(one.agreement)} of the labelled pairs, ties included;"
+            f" {agreement_words(one, one.labels.people)}"
         )
     if trust.raw is not None:
-        often = _words(trust.raw.first_wins)
+        often = share_words(*trust.raw.first_wins)
         yield f"  place      if both are equally good, the judge prefers the one shown first {often} of the time"
     if trust.corrected is not None:
-        yield f"             people {_words(trust.corrected.first_wins)} of the time"
+        yield f"             people {share_words(*trust.corrected.first_wins)} of the time"
         names = column_names(variants)
         width = max(columns(names[v]) for v in trust.corrected.order)
         for head, variant in zip(_heads(), trust.corrected.order, strict=False):
-            raw = "" if trust.raw is None else f" · raw {_words(trust.raw.chances[variant])}"
-            chance = _words(trust.corrected.chances[variant])
+            raw = "" if trust.raw is None else f" · raw {share_words(*trust.raw.chances[variant])}"
+            chance = share_words(*trust.corrected.chances[variant])
             yield f"  {head:<9}  {padded(names[variant], width)}  {chance}{raw}"
     if one.rho2 is not None:
         yield f"  worth      replaces {percent(one.rho2)} of your labels (ρ²)"
@@ -468,10 +467,6 @@ def _heads() -> Iterator[str]:
     yield "corrected"
     while True:
         yield ""
-
-
-def _words(share: Share) -> str:
-    return share_words(share.least, share.most, share.low, share.high)
 
 
 def canary_sentences(report: CanaryReport) -> Iterator[str]:

@@ -29,7 +29,7 @@ from evenhand.analysis.comparison.variants import (
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED
 from evenhand.core.document import as_object, filled
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import finite, is_array, is_object
 from evenhand.core.wording.ink import UNBOUND
 from evenhand.core.wording.json_text import json_text
 from evenhand.core.wording.words import (
@@ -340,7 +340,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     if not result.smallest:
         return " (all cases scored the same in both)"
     least = sized(result, result.smallest)
-    return f" ({over(result.data)} could show {least} or more{corrected_for(result.tests)})"
+    return f" ({over(result.data)} can only show differences of {least} or more{corrected_for(result.tests)})"
 
 
 def _too_few(result: Compared) -> str | None:
@@ -481,8 +481,8 @@ def _row(result: Compared, comparison: ComparedRuns) -> CompareResult:
         **ends("first", result.first_range),
         **ends("second", result.second_range),
         **ends("difference", result.difference_range),
-        low=_finite(result.low),
-        high=_finite(result.high),
+        low=finite(result.low),
+        high=finite(result.high),
         scaled=not result.data.unscaled,
         higher=result.data.directions[0],
         lower=result.data.directions[1],
@@ -509,10 +509,6 @@ def _change_row(change: CaseChange) -> CompareChange:
 def _late(make: Callable[[Any], _T], values: Iterable[Any]) -> list[_T]:
     """Values that are made as they are read, one after the other: there may be as many as the run has cases."""
     return cast("list[_T]", map(make, values))
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def html(comparison: ComparedRuns) -> str:

@@ -19,7 +19,6 @@ from evenhand.core.wording.words import clip, columns, count, padded, safe, shar
 from evenhand.render.outcome import unsure
 from evenhand.stats.paired_difference import LEVEL
 from evenhand.stats.standouts import dispersion_p
-from evenhand.stats.tallies import Share
 from evenhand.store.counted import CaseTally
 from evenhand.store.groups import copies_among
 from evenhand.store.runfile import RunFile
@@ -117,7 +116,7 @@ def _repeats(run: RunFile, grid: Grid, *, one_each: bool) -> list[str]:
         if result.tries:
             tries = result.tries[-1]
             text = (
-                f"pass@{tries.k} {_share(tries.once)}, pass^{tries.k} {_share(tries.always)} over "
+                f"pass@{tries.k} {share_words(*tries.once)}, pass^{tries.k} {share_words(*tries.always)} over "
                 f"{count(tries.cases, 'case')} (at least once, and every time, in {tries.k} tries)"
             )
             lines.append(grid.line(result.variant, text))
@@ -145,7 +144,7 @@ def _repeats_table(run: RunFile, grid: Grid, results: Sequence[Repeats]) -> list
             if head not in rows:
                 rows.append(head)
             wavering = f"{len(result.flaky):,} of {result.cases:,}"
-            shares = (_share(tries.once), _share(tries.always))
+            shares = (share_words(*tries.once), share_words(*tries.always))
             rows.append((grid.names[result.variant], *shares, wavering))
     wide = [max(map(columns, cells)) for cells in zip(*rows, strict=True)]
     lines = [
@@ -164,10 +163,6 @@ def _by_chance(run: RunFile, result: Repeats) -> bool:
     tallies = run.sums().of_column(result.variant).values()
     tries = [(t.passed, t.passed + t.failed) for t in tallies if t.passed + t.failed]
     return len(result.flaky) > 1 and dispersion_p(tries) > LEVEL
-
-
-def _share(share: Share) -> str:
-    return share_words(share.least, share.most, share.low, share.high)
 
 
 def _tally(run: RunFile, case: CaseTally) -> str:

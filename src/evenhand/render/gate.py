@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from evenhand.analysis.gates.gate_results import Advice, Gate, GateResult, GateV
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.core.document import as_object, filled
+from evenhand.core.json_shapes import finite
 from evenhand.core.scripted import SCRIPTED
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import columns, count, folded, money, safe
@@ -308,8 +308,8 @@ def _row(result: GateResult) -> GateRow:
         row,
         difference={
             "value": compared.difference,
-            "low": _finite(compared.low),
-            "high": _finite(compared.high),
+            "low": finite(compared.low),
+            "high": finite(compared.high),
         },
         cases=compared.n,
         clusters=len(compared.data.clusters),
@@ -320,7 +320,3 @@ def _row(result: GateResult) -> GateRow:
         because=_reason(result).removeprefix(" (").removesuffix(")") or None,
         text=_moved(result),
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

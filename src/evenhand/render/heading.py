@@ -57,10 +57,14 @@ def doubt_lines(calls: Sequence[CallRecord], last_words: Sequence[str]) -> list[
     if calls:
         bounds = [call.start.cost_bound_usd for call in calls]
         known = sum(bound for bound in bounds if bound is not None)
-        most = money(known) if None not in bounds else "an unknown amount: no price is set"
+        most = (
+            f"for, at most {money(known)}"
+            if None not in bounds
+            else "for; how much is unknown, as no price is set"
+        )
         lines.append(
             f"in doubt: {count(len(calls), 'call')} in flight when an earlier session ended; "
-            f"they may have been charged for, at most {most}"
+            f"they may have been charged {most}"
         )
     lines += [
         f"the process of an earlier session died while running {safe(word)}" for word in last_words

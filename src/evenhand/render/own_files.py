@@ -50,7 +50,7 @@ def refuse_own(option: str, to: Path, source: str, config: Mapping[str, Any]) ->
 
 
 def look_for_folder(folder: Path, option: str = "") -> None:
-    """Looks whether a folder may be made: below the current one, or where it is there already. Others may be a slip.
+    """Looks whether a folder may be made: below the current one, or where it already exists. Others may be a slip.
 
     Args:
         folder: Where something is to be written.

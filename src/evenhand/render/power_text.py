@@ -40,7 +40,7 @@ def lines(power: Power) -> Iterator[str]:
         cases = f"{count(pilot.cases, 'case')}{inside}{times}, as the run has,"
         if smallest is not None:
             points = rounded(smallest * 100, 0 if pilot.cases < 500 else 1)
-            yield f"{cases} could show {points} points"
+            yield f"{cases} can show a difference of {points} points"
         else:
             yield f"{cases} are too few to show any change of its pass rate, {percent(pilot.rate)}, four times in five"
     for k, cases in power.repeats():

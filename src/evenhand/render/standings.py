@@ -19,7 +19,6 @@ from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.variant import RunVariant, Variant
 from evenhand.core.wording.words import columns, count, padded, percents, safe, share_words
-from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
 MOST_NAMED = 4
@@ -69,7 +68,7 @@ def standing_notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
     if one.ranked:
         yield _first(one, names)
     if one.first_wins is not None:
-        chance = _words(one.first_wins)
+        chance = share_words(*one.first_wins)
         yield f"if both are equally good, the judge prefers the one shown first {chance} of the time"
     if one.apart:
         yield f"never compared with these: {_listed([names[v] for v in one.apart], 'and')}"
@@ -100,12 +99,8 @@ def _basis(one: Standings) -> str:
 def _both(one: Standing) -> str:
     """The chance as people would have found it beside the judge's, where it is known."""
     if one.corrected is None:
-        return _words(one.chance)
-    return f"{_words(one.corrected)} corrected · raw {_words(one.chance)}"
-
-
-def _words(share: Share) -> str:
-    return share_words(share.least, share.most, share.low, share.high)
+        return share_words(*one.chance)
+    return f"{share_words(*one.corrected)} corrected · raw {share_words(*one.chance)}"
 
 
 def _listed(names: Sequence[str], join: str) -> str:

@@ -249,6 +249,4 @@ def _named(answered: str | None, width: int = LABEL_NAME) -> str:
 
 
 def _share(share: Share | None) -> str:
-    if share is None:
-        return "–"
-    return share_words(share.least, share.most, share.low, share.high)
+    return "–" if share is None else share_words(*share)

@@ -43,12 +43,12 @@ Label | label | text | the output is this label, of several possible ones
 Matches | text | pattern | a JavaScript regular expression matches in the output
 IsJson | structured | JSON Schema, optional | the output is JSON, and fits the schema
 ContainsJson | structured | JSON Schema, optional | a JSON object in it fits the schema
-Latency | limits | number | the model answered within so many milliseconds
-Cost | limits | number | the answer cost at most so many US dollars
-FunctionScorer | function | function | a function of yours says so; give the function itself, or this for its opposite
+Latency | limits | number | the model answered within this many milliseconds
+Cost | limits | number | the answer cost at most this many US dollars
+FunctionScorer | function | function | your function decides; give the function itself, or this for its opposite
 # Evaluators of other libraries
-PydanticEvals | evaluators | its object | an evaluator of pydantic-evals says so, or measures it
-DeepEval | evaluators | its object, contexts= | a metric of DeepEval says so, by its own threshold
+PydanticEvals | evaluators | its object | an evaluator of pydantic-evals decides, or measures
+DeepEval | evaluators | its object, contexts= | a metric of DeepEval decides, by its own threshold
 # Evaluators of other libraries | a bound
 Ragas | evaluators | its object, contexts= | what a metric of Ragas measures
 Autoevals | evaluators | its object, contexts= | what a scorer of autoevals measures
@@ -103,7 +103,7 @@ NeverSucceeds | agents.step_checks | name, arguments | no call of this tool succ
 NeverFails | agents.step_checks | name, optional | no step failed, or none of this tool's
 Recovers | agents.step_checks | name, by=; optional | each failed call is followed by one that succeeds
 NeverRepeats | agents.step_checks | name, optional | no call is made twice
-NeverLoops | agents.step_checks | times= | the same calls don't come 3 times in succession
+NeverLoops | agents.step_checks | times= | the same calls don't come 3 times in a row
 LeavesState | final_state | state, read= | the world, read by a function, is left like this
 # Steps of an agent: the output's, if it has any, or else the trial's | steps, a judge
 AchievesGoal | agents.trajectory_judges | text | a judge who sees all steps says that the goal was reached

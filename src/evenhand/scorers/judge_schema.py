@@ -12,6 +12,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, dataclass_transform, get_args, get_origin
 
 from evenhand.core.errors import JudgeError, UsageError
+from evenhand.core.json_schema import strict_object
 from evenhand.core.json_shapes import is_number
 from evenhand.scorers.structured import misfit
 
@@ -174,13 +175,7 @@ def _schema(cls: type, name: str, hint: Any) -> dict[str, Any]:
         number = {"type": "integer" if whole else "number", "minimum": low, "maximum": high}
         if args[0] is not Graded:
             return number
-        properties = {"reasoning": {"type": "string", "minLength": 1}, "score": number}
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
+        return strict_object(reasoning={"type": "string", "minLength": 1}, score=number)
     if origin is Literal:
         return {"enum": list(args)}
     if origin in (list, Sequence, tuple) and args:

@@ -28,6 +28,7 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.expect import Trial
+from evenhand.core.json_schema import strict_object
 from evenhand.core.json_shapes import is_number
 from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.named_models import name_model
@@ -128,17 +129,8 @@ def lent_judge(judge: Judge | None, trial: Trial) -> Model:
 
 def answer_schema(**verdict: Mapping[str, Any]) -> Mapping[str, Any]:
     """The JSON Schema of a judge's answer: its reasoning, then the verdict, then how sure it is."""
-    properties = {
-        "reasoning": {"type": "string"},
-        **verdict,
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-    }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    confidence = {"type": "number", "minimum": 0, "maximum": 1}
+    return strict_object(reasoning={"type": "string"}, **verdict, confidence=confidence)
 
 
 async def ask_judge(

@@ -238,11 +238,12 @@ class Cache:
     def _give_up(self, error: Exception) -> None:
         if not self._broken:
             self._broken = True
-            way = (
-                "free some space"
-                if _is_full(error, self.path.parent)
-                else "`evenhand cache clear` makes a new one"
-            )
+            if _is_full(error, self.path.parent):
+                way = "free some space"
+            elif getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
+                way = "allow more open files with `ulimit -n 1024`"
+            else:
+                way = "`evenhand cache clear` makes a new one"
             self._warn(f"going on without the cache: {self.path}: {error}; {way}")
         self._reader = None
 

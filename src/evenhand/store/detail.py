@@ -110,6 +110,8 @@ class WrittenResult(NamedTuple):
 
     def without(self, secrets: Secrets) -> WrittenResult:
         """The result without secrets; itself, where it holds none."""
+        if not secrets:
+            return self
         clean = WrittenResult(*map(secrets.without, self))
         return self if clean == self else clean
 

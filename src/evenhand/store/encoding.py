@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -44,7 +45,8 @@ def keep(result: TrialResult) -> tuple[TrialResult, WrittenResult]:
 
 
 def _written(result: TrialResult) -> WrittenResult:
-    refuse_nan(result.score)
+    if result.score is not None and not math.isfinite(result.score):
+        refuse_nan(result.score)
     try:
         written = _encoded(result, _encoder.encode)
     # Half a character (a lone surrogate), which msgspec refuses and `encode` escapes, more slowly.

@@ -529,7 +529,12 @@ def _remedy(error: Exception, path: Path) -> str:
         return (
             "Its path is too long for SQLite: name a folder with a shorter one with EVENHAND_HOME."
         )
-    return f"{remedy(error)}, or name another folder with EVENHAND_HOME."
+    way = remedy(error)
+    return (
+        f"{way}."
+        if "EVENHAND_HOME" in way
+        else f"{way}, or name another folder with EVENHAND_HOME."
+    )
 
 
 _MANY = 5_000

@@ -411,7 +411,7 @@ async def keep_run(
 
 def _is_there(run: Path) -> UsageError:
     return UsageError(
-        f"run {run.stem} is there already: {run}",
+        f"run {run.stem} already exists: {run}",
         hint=f"Look at it with `evenhand show {run.stem}`; delete its file to import it again.",
     )
 

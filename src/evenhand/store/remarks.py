@@ -12,6 +12,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import as_array
 from evenhand.core.remark import Remarks, checked, first_tags
 from evenhand.core.run import RunMeta
+from evenhand.core.wording.words import clip
 from evenhand.store.adding import added_to
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.opened import BY, own_meta, remarks_in
@@ -57,6 +58,10 @@ def remark(
         return remarks_in(db, meta)
 
 
+_QUOTED = 300
+"""Columns of what somebody else wrote that a message quotes."""
+
+
 def _merged(
     now: Remarks, meta: RunMeta, was: Mapping[str, object], field: str, value: object
 ) -> object:
@@ -70,7 +75,7 @@ def _merged(
     stands = (now.title or meta.title) if field == "title" else now.note
     if str(was[field]).split() != stands.split():
         raise UsageError(
-            f"the {field} was changed meanwhile, by {now.by or 'somebody'}: {stands or 'it is empty'}",
+            f"the {field} was changed meanwhile, by {now.by or 'somebody'}: {clip(stands, _QUOTED) or 'it is empty'}",
             hint="Save again to replace it.",
         )
     return value

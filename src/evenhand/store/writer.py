@@ -27,6 +27,8 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import IO, Final, cast
 
@@ -67,6 +69,8 @@ _CARRIED: Final = {  # what lies beside the rows above: by how many leading colu
 CROWD = 8
 GATHER_S = 0.003
 """Where so many rows came at once, the next ones are waited for so long, to share a transaction."""
+TOGETHER = 8
+"""Rows of one table that are written with one statement, where there are as many."""
 LINGER_S = 0.01
 """Rows for which nobody waits wait so long for one that somebody waits for, to be written with it."""
 
@@ -307,10 +311,19 @@ class Writer:
         """Writes rows of one kind, in the transaction that is open."""
         if kind in _CARRIED:
             key, carried, sql = _CARRIED[kind]
-            self._db.executemany(_SQL[kind], [row[:-carried] for row in rows])
-            self._db.executemany(sql, [row[:key] + row[-carried:] for row in rows])
+            self._insert(_SQL[kind], [row[:-carried] for row in rows])
+            self._insert(sql, [row[:key] + row[-carried:] for row in rows])
         else:
-            self._db.executemany(_SQL[kind], rows)
+            self._insert(_SQL[kind], rows)
+
+    def _insert(self, sql: str, rows: Sequence[Row]) -> None:
+        """Writes rows of one table, so many with one statement: for each, the thread lets go of the interpreter."""
+        together = _together(sql)
+        whole = len(rows) - len(rows) % TOGETHER if together else 0
+        for at in range(0, whole, TOGETHER):
+            self._db.execute(together, tuple(chain.from_iterable(rows[at : at + TOGETHER])))
+        if whole < len(rows):
+            self._db.executemany(sql, rows[whole:])
 
     def _clean(self, row: Row) -> Row:
         """The row without secrets: here all is written."""
@@ -327,6 +340,13 @@ class Writer:
             f"{self._path} cannot be written: {why}",
             hint=f"Nothing more is sent. {remedy(error)}, and `evenhand resume`: what was received is not paid again.",
         )
+
+
+@cache
+def _together(sql: str) -> str:
+    """A statement that inserts a row, for so many at once; empty where it does something else."""
+    start, values, places = sql.rpartition(" values ")
+    return f"{start}{values}{', '.join([places] * TOGETHER)}" if places.endswith("?)") else ""
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -465,7 +485,7 @@ _BY_SQLITE = {
     sqlite3.SQLITE_CANTOPEN: "See that its folder is there, and can be written",
     sqlite3.SQLITE_CORRUPT: "The file is damaged: restore it from a copy, or run it again; the cache has the replies",
     sqlite3.SQLITE_NOTADB: "The file is damaged: restore it from a copy, or run it again; the cache has the replies",
-    sqlite3.SQLITE_IOERR: "Look at the disk, or name a folder on another one with EVENHAND_HOME",
+    sqlite3.SQLITE_IOERR: "Look at the disk, or keep runs on another one with EVENHAND_HOME",
     sqlite3.SQLITE_NOMEM: "Free some memory",
     sqlite3.SQLITE_TOOBIG: "A reply is larger than SQLite stores: ask for shorter ones",
 }
@@ -475,7 +495,7 @@ _BY_SYSTEM = {
     errno.EACCES: "Make the file and its folder writable",
     errno.EPERM: "Make the file and its folder writable",
     errno.EROFS: "Make the file and its folder writable",
-    errno.EIO: "Look at the disk, or name a folder on another one with EVENHAND_HOME",
+    errno.EIO: "Look at the disk, or keep runs on another one with EVENHAND_HOME",
     errno.EMFILE: "Allow more open files with `ulimit -n 1024`",
     errno.ENFILE: "Allow more open files with `ulimit -n 1024`",
 }

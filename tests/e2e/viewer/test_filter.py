@@ -104,7 +104,7 @@ def test_no_regular_expression_hangs_the_page(either: str, runs: list[str], watc
     """What takes other engines longer than the universe is answered, and the page goes on."""
     seen = watch(either)
     seen.turn(runs[0], q=query)
-    seen.page.get_by_text("No case fits").wait_for()
+    seen.page.get_by_text("No case matches").wait_for()
     seen.turn(runs[0], q="status:fail")
     seen.page.get_by_role("gridcell").first.wait_for()
 

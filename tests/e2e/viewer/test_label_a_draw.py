@@ -115,9 +115,9 @@ def test_what_people_said_of_a_judged_metric_is_found_and_stands_in_its_cell(
     seen = watch(link)
     for query, shown in (("label@policy:fail", 1), ("has:label", 2), ("label@tone:fail", 0)):
         seen.turn(path.stem, q=query)
-        seen.page.get_by_text(f"{shown} of 100 trials" if shown else "No case fits").first.wait_for(
-            state="attached"
-        )
+        seen.page.get_by_text(
+            f"{shown} of 100 trials" if shown else "No case matches"
+        ).first.wait_for(state="attached")
     seen.turn(path.stem, cell=3)
     drawer = seen.page.locator(".drawer")
     drawer.get_by_role("tab", name="Labels").click()

@@ -119,7 +119,7 @@ def test_blind_no_filter_and_no_order_tells_verdicts_either(
     assert page.get_by_role("rowheader").first.inner_text().startswith("1")
     assert page.get_by_text("hidden while you label blind").count() == ("q" in state)
     seen.turn(runs[1], blind=1, q="curt")  # stands in a judge's reasons alone
-    page.get_by_text("0 of 40 cases").or_(page.get_by_text("No case fits")).first.wait_for()
+    page.get_by_text("0 of 40 cases").or_(page.get_by_text("No case matches")).first.wait_for()
     seen.turn(runs[1], blind=1, q="score@strictly<1")
     page.get_by_text("hidden while you label blind").wait_for()
     assert "friendly" not in page.evaluate(DOM)

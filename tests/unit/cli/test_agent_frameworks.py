@@ -1,4 +1,4 @@
-"""`evenhand init --agent-framework`: a working eval set beside an agent that is there already."""
+"""`evenhand init --agent-framework`: a working eval set beside an agent that already exists."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_another_frameworks_agent_is_none(tmp_path: Path) -> None:
 def test_nothing_is_overwritten_and_unknown_names_are_said(tmp_path: Path) -> None:
     """With what was probably meant."""
     write_first_evals("dspy", tmp_path)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         write_first_evals("dspy", tmp_path)
     with pytest.raises(UsageError, match="no such framework") as refused:
         framework_of("langgrap")

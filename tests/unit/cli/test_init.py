@@ -44,7 +44,7 @@ def test_the_scripted_replies_can_be_read(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["promptfooconfig.yaml", "tests.csv", "prompts/plain.md"])
 def test_nothing_is_overwritten(tmp_path: Path, name: str):
-    """One file that is there already is named, keeps its content, and nothing else is written."""
+    """One file that already exists is named, keeps its content, and nothing else is written."""
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("mine", "utf-8")
@@ -73,7 +73,7 @@ def test_a_new_folder_of_eval_sets_is_a_plan_without_problems(tmp_path: Path):
 def test_two_kinds_of_folder_do_not_mix(tmp_path: Path):
     """Both have replies of their own: the second is refused whole."""
     scaffold(tmp_path)
-    with pytest.raises(UsageError, match=r"offline\.jsonl is there already"):
+    with pytest.raises(UsageError, match=r"offline\.jsonl already exists"):
         scaffold(tmp_path, "python")
     assert not (tmp_path / "evals").exists()
 

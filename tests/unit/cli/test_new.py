@@ -100,7 +100,7 @@ def test_nothing_is_overwritten(tmp_path: Path):
     (tmp_path / "prompts").mkdir()
     there = tmp_path / "prompts" / "tone.py"
     there.write_text("mine")
-    with pytest.raises(UsageError, match="is there already") as caught:
+    with pytest.raises(UsageError, match="already exists") as caught:
         write("prompt-function", "tone", tmp_path)
     assert "tone_2" in caught.value.hint
     assert there.read_text() == "mine"

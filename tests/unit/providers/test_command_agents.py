@@ -329,7 +329,7 @@ def test_what_a_program_leaves_running_does_not_keep_it(tmp_path: Path):
     ],
 )
 def test_the_commands_of_known_agents_are_completed(command: str, model: str, words: list[str]):
-    """What is there already is not written twice."""
+    """What already exists is not written twice."""
     assert CommandAgent(command, model=model, base=Path()).words() == words
 
 

@@ -71,8 +71,8 @@ async def test_a_run_reads_like_a_page(
         "\n"
         "  best beats basic: +100 points [+17, +100] over 8 cases (paired, corrected for "
         "3 comparisons)\n"
-        "  best and better: no detectable difference (8 cases could show 90 points or more, corrected for "
-        "3 comparisons)\n"
+        "  best and better: no detectable difference (8 cases can only show differences of 90 points or more, "
+        "corrected for 3\n  comparisons)\n"
         "\n"
     )
     assert last.startswith("15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 · ")
@@ -419,7 +419,7 @@ def test_calls_in_doubt_have_a_bound_or_say_that_they_have_none() -> None:
     unknown = CallRecord(replace(START, cost_bound_usd=None), None)
     assert "2 calls in flight" in doubt_lines([known, known], [])[0]
     assert doubt_lines([known, known], [])[0].endswith("at most $0.5000")
-    assert "not known" in doubt_lines([known, unknown], [])[0]
+    assert "how much is unknown" in doubt_lines([known, unknown], [])[0]
     assert doubt_lines([], ["grader.py:get_assert\x07"]) == [
         "the process of an earlier session died while running grader.py:get_assert\\x07"
     ]

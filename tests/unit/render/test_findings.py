@@ -95,7 +95,7 @@ async def test_evals_that_expect_nothing_are_named_once(make_run: Make, monkeypa
     ]
     trials[0] = result(0)
     assert warnings(await make_run(trials, variants)) == [
-        f"x/shop_evals.py:12: shop: silent expects nothing in 3 of 4 trials: {said}"
+        f"x/shop_evals.py:12: shop: silent expects nothing in 3 of 4 trials, {said}"
     ]
     assert warnings(await make_run(trials[3:4], (*variants[3:], *variants[1:]))) == []
 

@@ -168,7 +168,7 @@ async def test_a_draw_goes_to_a_file_and_its_labels_come_back(make_run: Make, tm
     run = await a_run(make_run, 30)
     path = tmp_path / "draw.csv"
     write_items(run, list(drawn_items(run, [draw(run, 5, seed=1)])), path)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         write_items(run, [], path)
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic_evals.evaluators import Contains
 from tests.unit.scorers.evaluator_objects import Autoevals42, Has42, Ragas42, Share42
 
 from evenhand import Case, Dataset, EvalSet, Expect, run
@@ -48,6 +49,7 @@ def _trials(evals: EvalSet) -> list[TrialResult]:
     ("scorer", "name", "bounds"),
     [
         (PydanticEvals(Has42()), "Has42", {}),
+        (PydanticEvals(Contains("42", evaluation_name="has it")), "has it", {}),
         (DeepEval(Share42()), "Share of 42", {}),
         (Ragas(Ragas42()), "has_42", {"at_least": 0.5}),
         (Autoevals(Autoevals42()), "has 42", {"at_least": 0.5}),
@@ -136,6 +138,20 @@ def test_what_pydantic_evals_may_return(
     settled_ = settled("x", PydanticEvals(Gives(value)))
     assert (settled_.outcome, settled_.score) == (outcome, score)
     assert dict(settled_.named) == named
+
+
+def test_the_reason_of_each_part_has_its_name_where_there_are_several(settled: Settled):
+    """One alone says by itself what it is about."""
+    said = SimpleNamespace(value=True, reason="well said")
+    assert settled("x", PydanticEvals(Gives(said))).reason == "well said"
+    rude = SimpleNamespace(value=False, reason="rude")
+    both = settled("x", PydanticEvals(Gives({"words": said, "tone": rude})))
+    assert both.reason == "words: well said; tone: rude; tone"
+
+
+def test_the_rationale_of_an_evaluator_of_autoevals_is_the_reason(settled: Settled):
+    """As the model gave it."""
+    assert settled("42", Autoevals(Autoevals42()), at_least=0.5).reason == "What is it?"
 
 
 def test_a_number_alone_needs_a_bound(settled: Settled):

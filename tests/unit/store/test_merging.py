@@ -28,7 +28,7 @@ async def two(make: Make, **more: Any) -> list[Path]:
 
 
 async def test_halves_of_a_plan_are_merged(make_run: Make, tmp_path: Path):
-    """Nothing is lost, nothing is there twice, and the run is finished."""
+    """Nothing is lost, nothing appears twice, and the run is finished."""
     merged = merge(await two(make_run), tmp_path / "all.db")
     assert merged.missing == ()
     with RunFile.open(merged.path) as run:

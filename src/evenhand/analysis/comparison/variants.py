@@ -161,7 +161,7 @@ def could_show(data: Extremes, smallest: float | None, tests: int) -> str:
     if smallest is None:
         return f"{over(data)} can show no difference, however large{corrected_for(tests)}"
     least = rounded(smallest * 100, 0 if data.n < 500 else 1)
-    return f"{over(data)} could show {least} points or more{corrected_for(tests)}"
+    return f"{over(data)} can only show differences of {least} points or more{corrected_for(tests)}"
 
 
 def corrected_for(tests: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from statistics import fmean
 from typing import NamedTuple
 
 from evenhand.analysis.comparison.case_values import Seen
@@ -77,10 +78,10 @@ def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], about: _A
     sides, cost = [*_sides(result, *columns)], about.cost
     if result.compared is not None and more <= result.compared.predicted:
         # The cases that were left out are in the baseline: only the run has to ask for them.
-        calls, usd = cost.of(more * _mean(len(case.sides[1]) for case in sides))
+        calls, usd = cost.of(more * fmean(len(case.sides[1]) for case in sides))
         return Advice(cases=more, calls=calls, cost_usd=usd, of_sample=True)
     parts = variance_parts(sides, _reach(result))
-    tries = [_mean(len(case.sides[k]) for case in sides) for k in (0, 1)] if sides else [1.0, 1.0]
+    tries = [fmean(len(case.sides[k]) for case in sides) for k in (0, 1)] if sides else [1.0, 1.0]
     # The baseline has those that were left out.
     had = 0 if result.compared is None else result.compared.predicted
     trials = more * sum(tries) - had * tries[0]
@@ -142,8 +143,3 @@ def _sides(result: GateResult, mine: Seen, theirs: Seen) -> Iterator[CaseSides]:
         two = theirs.value(result.metric, number).values
         if one and two:
             yield CaseSides((one, two), belongs.get(number))
-
-
-def _mean(numbers: Iterable[int]) -> float:
-    every = list(numbers)
-    return sum(every) / len(every)

@@ -111,9 +111,7 @@ class Decisions(MutableRecord, kw_only=True):
 
     def __str__(self) -> str:
         share = self.share
-        if share is None:
-            return "unknown"
-        return share_words(share.least, share.most, share.low, share.high)
+        return "unknown" if share is None else share_words(*share)
 
 
 def _count(tallies: dict[str, Tally], query: str, outcome: str) -> None:

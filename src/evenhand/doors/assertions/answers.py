@@ -153,7 +153,7 @@ def _guardrails(assertion: Assertion, cell: Cell, _value: Any) -> Scorer:
 
 
 KINDS = (
-    Kind("word-count", "the output has so many words", _words, "number, or {min, max}"),
+    Kind("word-count", "the output has this many words", _words, "number, or {min, max}"),
     Kind(
         "is-refusal",
         "the output refuses",

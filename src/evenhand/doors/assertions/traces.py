@@ -109,7 +109,7 @@ def _kind(name: str, about: str, make: MakeScorer, takes: str, *, optional: bool
 KINDS = (
     _kind(
         "trace-span-count",
-        "so many spans of the trace have names that match",
+        "this many spans of the trace have names that match",
         _count,
         "{pattern, min, max}",
     ),
@@ -121,7 +121,7 @@ KINDS = (
     ),
     _kind(
         "trace-error-spans",
-        "at most so many spans that match failed (0)",
+        "at most this many spans that match failed (0)",
         _errors,
         "number, or {max_count, max_percentage, pattern}; optional",
         optional=True,

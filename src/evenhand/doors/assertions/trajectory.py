@@ -277,7 +277,7 @@ KINDS = (
     ),
     _kind(
         "trajectory:step-count",
-        "the agent took so many steps of a type",
+        "the agent took this many steps of a type",
         _steps,
         "{type, pattern, min, max}",
     ),

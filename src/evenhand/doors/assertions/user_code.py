@@ -148,7 +148,7 @@ def _program_kind(language: CodeLanguage) -> Kind:
     name = language.name
     return _kind(
         language.type,
-        f"a {name} expression, a few lines, or file://grader{language.ending}[:function] says so, "
+        f"a {name} expression, a few lines, or file://grader{language.ending}[:function] decides, "
         f"run by the {name} of your machine",
         partial(_of_program, language=language),
         partial(program_problems, language=language),
@@ -172,13 +172,13 @@ def _kind(name: str, about: str, make: MakeScorer, check: Callable[[Assertion], 
 KINDS = (
     _kind(
         "python",
-        "a Python expression, a few lines, or file://grader.py[:function] says so",
+        "a Python expression, a few lines, or file://grader.py[:function] decides",
         _python,
         _python_wrong,
     ),
     _kind(
         "javascript",
-        "a JavaScript expression, a few lines, or file://grader.js[:function] says so",
+        "a JavaScript expression, a few lines, or file://grader.js[:function] decides",
         _javascript,
         _javascript_wrong,
     ),

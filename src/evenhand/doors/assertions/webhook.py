@@ -78,7 +78,7 @@ def _timeout_s() -> float:
 KINDS = (
     Kind(
         "webhook",
-        "a web service of yours says so: it is posted the output, and answers {pass, score, reason}",
+        "your web service decides: it is sent the output, and answers {pass, score, reason}",
         _webhook,
         "address",
         of_each_cell=True,

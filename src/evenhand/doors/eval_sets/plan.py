@@ -515,7 +515,7 @@ def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
         name = _name(evals, eval_.name)
         earlier = taken.setdefault(name, eval_)
         if earlier is not eval_:
-            what = f"'{name}' is there already, in {earlier.path}:{earlier.first}"
+            what = f"'{name}' already exists, in {earlier.path}:{earlier.first}"
             yield Problem(str(eval_.path), eval_.first, 0, what, "Rename the eval, or its set.")
 
 

@@ -170,7 +170,7 @@ def _conflict(file: Path, text: str, problems: list[Problem]) -> bool:
 
 @lru_cache(maxsize=1)
 def _loader() -> Any:
-    """A safe loader that refuses a key that is there twice."""
+    """A safe loader that refuses a key that appears twice."""
     import yaml  # noqa: PLC0415 (only for YAML)
 
     safe = safe_loader()
@@ -180,7 +180,7 @@ def _loader() -> Any:
         for key, _ in node.value:
             if isinstance(key.value, str) and key.value in names:
                 raise yaml.MarkedYAMLError(
-                    problem=f"the key '{key.value}' is there twice", problem_mark=key.start_mark
+                    problem=f"the key '{key.value}' appears twice", problem_mark=key.start_mark
                 )
             if isinstance(key.value, str) and key.value != "<<":
                 names.add(key.value)

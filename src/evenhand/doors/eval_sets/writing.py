@@ -103,7 +103,7 @@ def _dump(value: object, out: TextIO) -> None:
     import yaml  # noqa: PLC0415 (only for YAML)
 
     class Dumper(yaml.SafeDumper):
-        """Writes what is there twice twice: aliases are not read."""
+        """Writes what appears twice twice: aliases are not read."""
 
         def ignore_aliases(self, data: object) -> bool:
             del data

@@ -35,7 +35,7 @@ def move_in(paths: Sequence[Path], folder: Path, tool: str) -> MovedIn:
         tool: The name of its importer.
 
     Raises:
-        UsageError: A file cannot be read, holds no dataset, or one of the files to write is there already.
+        UsageError: A file cannot be read, holds no dataset, or one of the files to write already exists.
     """
     results = read_runs(paths, tool)
     if not results.datasets:

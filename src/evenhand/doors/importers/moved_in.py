@@ -39,13 +39,13 @@ def written(texts: Mapping[Path, str], folder: Path, tool: str) -> list[Path]:
         tool: The tool, as `--from` names it.
 
     Raises:
-        UsageError: One of them is there already, or cannot be written.
+        UsageError: One of them already exists, or cannot be written.
     """
     there = [path for path in texts if path.exists()]
     if there:
         listed = ", ".join(str(path.relative_to(folder)) for path in there[:5])
         raise UsageError(
-            f"{folder.absolute()}: {listed} {'is' if len(there) == 1 else 'are'} there already;"
+            f"{folder.absolute()}: {listed} already {'exists' if len(there) == 1 else 'exist'};"
             " nothing was written",
             hint=f"Name another folder, at the end: evenhand init --from {tool} FILE my-evals",
         )

@@ -22,6 +22,7 @@ from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.doors.isolation.trial_resources import MadeOnce, claimed, kept, must_be_alone, peek
 from evenhand.doors.isolation.turns import PLAIN, Turns
+from evenhand.engine.place import is_loop_here
 
 _OVER = object()
 _installing = threading.Lock()
@@ -39,7 +40,7 @@ class RolledBack:
         self._async_stack = AsyncExitStack()
 
     def __enter__(self) -> None:
-        if _loop_runs():
+        if is_loop_here():
             raise UsageError(
                 "django_rolled_back is opened with `with` in an async function",
                 hint="Write `async with django_rolled_back():` there.",
@@ -79,14 +80,6 @@ class RolledBack:
             for alias in self._using:
                 opening.enter_context(_transaction(alias, here))
             stack.push(opening.pop_all())
-
-
-def _loop_runs() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 async def _in_thread(function: Callable[..., None], *args: object) -> None:

@@ -302,7 +302,7 @@ def _audit(rows: EvidenceRows, runs: KeptRuns, findings: Findings, counts: dict[
         checked = runs.check(row)
         counts[checked.state] += 1
         if checked.state == "contradicts":
-            hint = "It opens no gate. Take the line out, and run or send it again."
+            hint = "It meets no gate. Remove the line, and run or send it again."
             findings.problem(
                 Place(rows.path, line), f"a row that its run contradicts: {checked.why}", hint
             )
@@ -319,5 +319,5 @@ def _audit(rows: EvidenceRows, runs: KeptRuns, findings: Findings, counts: dict[
         )
     if unbound:
         what = f"{count(len(unbound), 'row')} that name no run: what they rest on is not known"
-        hint = "They are from before rows were bound to runs, or were written by hand; they open no gate."
+        hint = "They are from before rows were bound to runs, or were written by hand; they meet no gate."
         findings.hint(Place(rows.path, unbound[0]), what, hint)

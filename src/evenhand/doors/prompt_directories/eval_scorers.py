@@ -86,7 +86,7 @@ class Long(Record, frozen=True):
             counted, by = tokens(text, self.model, trial.reply)
             if counted is None:
                 raise ScoreError(
-                    f"nobody here can count the tokens of {self.model}",
+                    f"no tokenizer is installed that counts the tokens of {self.model}",
                     hint="Install its tokenizer with its table, or count words: max_words.",
                 )
             number = counted

@@ -516,7 +516,7 @@ class _EvalFileReader:
                 if not isinstance(query, str) or not query.strip():
                     self._problem(at, f"a query of {key} is {query!r}, not a text")
                 elif query in queries:
-                    self._problem(at, f"the query {query!r} is there already", "Leave one out.")
+                    self._problem(at, f"the query {query!r} already exists", "Leave one out.")
                 else:
                     queries[query] = matches
         if (

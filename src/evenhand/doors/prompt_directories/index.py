@@ -40,7 +40,7 @@ def index(library: Library, shell: str = SHELL) -> list[str]:
 
 def _readme(path: Path, prompts: Sequence[PromptFolder]) -> list[str]:
     name = shown_path(path)
-    with_marks = f"Put a line {START} and one {END} into it, where the list shall stand."
+    with_marks = f"Put a line {START} and one {END} into it, where the list should go."
     if not path.is_file():
         return [f"{name} does not exist: no list was written. {with_marks}"]
     with path.open(encoding="utf-8", newline="") as file:

@@ -98,7 +98,7 @@ def library_of(start: Path) -> Library:
             break
     raise UsageError(
         f"there is no folder {PROMPTS}/ in {start} or above it",
-        hint="Stand in a repository of prompts; `evenhand prompt new ID` begins one here.",
+        hint="Go to a repository of prompts; `evenhand prompt new ID` starts one here.",
     )
 
 

@@ -42,7 +42,7 @@ def migrate(library: Library, *, write_them: bool) -> list[str]:
             if not is_id(path.stem):
                 findings.problem(place, f"{path.stem!r} cannot be an id")
             elif target.exists():
-                findings.problem(place, f"{shown_path(target)} is there already")
+                findings.problem(place, f"{shown_path(target)} already exists")
             elif leads_out(path, library.prompts):
                 findings.problem(place, "is a link that leads out of its folder")
             files = {} if findings.problems else _files(path, status, findings)

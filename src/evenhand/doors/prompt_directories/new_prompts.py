@@ -51,7 +51,7 @@ def new(library: Library, id: str, source: str = "") -> Path:
     """Makes a prompt, a draft; of another one where there is a source, without its verbs and its evidence.
 
     Raises:
-        UsageError: It is there already, this is no id, or there is no such source.
+        UsageError: It already exists, this is no id, or there is no such source.
         StoreError: It cannot be written.
     """
     folder = _free(library, id)
@@ -91,7 +91,7 @@ def _free(library: Library, id: str) -> Path:
         )
     folder = library.prompts / id
     if folder.exists():
-        raise UsageError(f"{shown_path(folder)} is there already; nothing was written")
+        raise UsageError(f"{shown_path(folder)} already exists; nothing was written")
     return folder
 
 

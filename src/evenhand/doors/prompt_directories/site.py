@@ -95,7 +95,7 @@ def build(library: Library, out: Path) -> list[str]:
     for path in pages:
         if path.exists() and MARK not in path.read_text("utf-8", "replace"):
             raise UsageError(
-                f"{shown_path(path)} is there already, and is not a page of this site; nothing was written",
+                f"{shown_path(path)} already exists, and is not a page of this site; nothing was written",
                 hint="Name another folder: evenhand prompt site --out FOLDER",
             )
     changed = sum(write(path, source) for path, source in pages.items())

@@ -224,7 +224,7 @@ class Variables:
 
 
 def stored(prompt: Prompt, output: Any) -> Reply:
-    """An output that is there already, taken for the model's answer to this prompt. Nobody is asked."""
+    """An output that already exists, taken for the model's answer to this prompt. Nobody is asked."""
     reply = Reply(output if isinstance(output, str) else "", output, Usage(0, 0), 0.0, 0.0)
     running("stored").answered(prompt, reply)
     return reply

@@ -19,7 +19,7 @@ from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.tests import Test, WrittenTest, named
+from evenhand.doors.promptfoo.tests import ONLY_TEXT, Test, WrittenTest, named
 from evenhand.languages.documents.findings import At, Findings
 
 MOST_COMBINATIONS = 100_000
@@ -66,7 +66,6 @@ OPTIONS: Mapping[str, TableKey] = {
     "repeat": TableKey("How often this test is repeated.", own(NUMBER)),
 }
 """The options that are the test's own. All others are settings of the model."""
-_TEXT = frozenset({str})
 _TRANSFORMS = ("transform", "postprocess", "transformVars")
 
 
@@ -175,7 +174,7 @@ class TestChecks(Record, frozen=True):
     def can_be_run(self, test: Test, at: At) -> bool:
         """Whether its variables can be written down, and their lists come to no more tests than can be run."""
         # Texts can always be kept, and no list of them is among those that are nothing else.
-        if _TEXT.issuperset(map(type, test.variables.values())):
+        if ONLY_TEXT.issuperset(map(type, test.variables.values())):
             return True
         try:
             encode(test.variables)  # no NaN, nothing endless, no object of Python's

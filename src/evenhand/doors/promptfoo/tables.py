@@ -169,7 +169,7 @@ def look_at_header(cells: Sequence[str], path: Path, findings: Findings) -> Head
     for name in header.twice:
         column = [i for i, one in enumerate(cells, 1) if column_name(one) == name][1]
         findings.problem(
-            Place(path, 1, column), f"the column '{name}' is here twice", "Only one could count."
+            Place(path, 1, column), f"the column '{name}' appears twice", "Only one could count."
         )
     return header
 

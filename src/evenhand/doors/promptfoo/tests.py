@@ -63,6 +63,10 @@ class Line(Record, frozen=True):
         return Place(self.path, self.number)
 
 
+ONLY_TEXT = frozenset({str})
+"""The types of variables that are texts and nothing else."""
+
+
 class Test(MutableRecord, kw_only=True):
     """One test, ready to be run.
 
@@ -129,7 +133,7 @@ class Test(MutableRecord, kw_only=True):
 
     def spreading(self) -> Mapping[str, list[Any]]:
         """The lists of text among its variables, every combination of which is a case."""
-        if not self.spread:
+        if not self.spread or ONLY_TEXT.issuperset(map(type, self.variables.values())):
             return {}
         return {
             k: v for k, v in self.variables.items() if is_array(v) and v and isinstance(v[0], str)

@@ -310,7 +310,7 @@ class SessionRun:
         )
         test_trial = TestTrial(planned, self, self._host, self._loop)
         test_trial.home = self._home
-        self._home.look(test_trial)
+        test_trial.look_around()
         test_trial.late = lambda late, problem: self._late.append((late, problem))
         return test_trial
 

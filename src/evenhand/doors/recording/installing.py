@@ -1,6 +1,6 @@
 """One line that has the model calls of a whole process recorded, whichever clients make them.
 
-How this works: the classes with which HTTP libraries send are wrapped, so that clients that are there already are
+How this works: the classes with which HTTP libraries send are wrapped, so that clients that already exist are
 recorded, too. A library that isn't imported yet is wrapped when it is: an import hook waits for it. A request goes
 through the run where a trial is at work and it asks a model (`vendor_hosts`). All else is sent as it would be.
 """

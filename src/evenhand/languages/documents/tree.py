@@ -171,7 +171,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
         if error.context_mark is not None and "quoted scalar" in str(error.context):
             opened = Place(path, error.context_mark.line + 1, error.context_mark.column + 1)
             findings.problem(
-                opened, "is not YAML: a quote is opened here and not closed", "Close it."
+                opened, "is not YAML: a quote is opened here and never closed", "Close it."
             )
             return None
         where = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
@@ -273,10 +273,10 @@ def _yaml_hint(text: str, mark: object) -> str:
         re.match(r"\s*(- +)*([\w.$-]+:)?\s*\{\{", text_)
         for text_ in lines[max(0, line - 1) : line + 1]
     ):
-        return "Text that begins with {{ has to stand in quotes."
+        return "Text that begins with {{ has to be in quotes."
     if here.count(": ") > 1:
-        return "Text with ': ' in it has to stand in quotes."
-    return "What belongs together begins in one column." if here.strip() else ""
+        return "Text with ': ' in it has to be in quotes."
+    return "Keys that belong together start in the same column." if here.strip() else ""
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
@@ -332,7 +332,7 @@ class _NodeReader:
                 self._findings.problem(
                     self._place(key_node),
                     "a key has to be text, not a list or an object",
-                    "Text that begins with { has to stand in quotes.",
+                    "Text that begins with { has to be in quotes.",
                 )
                 continue
             key = cast(str, key_node.value)
@@ -347,7 +347,7 @@ class _NodeReader:
             if key in mapping:
                 self._findings.problem(
                     self._place(key_node),
-                    f"the key '{key}' is here twice",
+                    f"the key '{key}' appears twice",
                     "Only one of them could count.",
                 )
                 continue

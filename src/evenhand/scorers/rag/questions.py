@@ -13,6 +13,7 @@ from typing import Any
 
 from evenhand.core.decision import Decision, DecisionQuestion, place_of
 from evenhand.core.errors import JudgeError, ScoreError
+from evenhand.core.json_schema import strict_object
 from evenhand.core.json_shapes import is_mapping, is_number
 from evenhand.core.message import DecidingModel, Model, Prompt
 from evenhand.scorers.deciding import answered_each, decider_in, says_yes, words_for
@@ -42,7 +43,6 @@ from evenhand.scorers.rag.verdict_lists import (
     itemised,
     one_of,
     said_in,
-    strict_object,
 )
 from evenhand.scorers.rag.verdicts import Group, listed, material, number, verdict_section
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from msgspec import field
 
 from evenhand.core.errors import JudgeError
+from evenhand.core.json_schema import strict_object
 from evenhand.core.message import Model, Prompt, Reply
 from evenhand.core.record import MutableRecord, Record
 from evenhand.scorers.judge_reply import the_object, value_shown
@@ -203,16 +204,6 @@ def said_in(item: Mapping[str, object], key: str = "reasoning") -> str:
     """The words under this key; empty for none."""
     words = item.get(key)
     return words.strip() if isinstance(words, str) else ""
-
-
-def strict_object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The JSON Schema of an object with all of these keys, in this order, and no others."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def _schema(

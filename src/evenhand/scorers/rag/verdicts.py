@@ -7,11 +7,12 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.errors import JudgeError
+from evenhand.core.json_schema import strict_object
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.scorers.judge_prompt import fenced
 from evenhand.scorers.rag.claims import ClaimVerdict, RankedPassage, Stand
-from evenhand.scorers.rag.verdict_lists import Section, one_of, said_in, strict_object
+from evenhand.scorers.rag.verdict_lists import Section, one_of, said_in
 
 _STANDS: tuple[Stand, ...] = ("supported", "contradicted", "not_found")
 _EVIDENCE = strict_object(passage={"type": "integer"}, quote={"type": "string"})

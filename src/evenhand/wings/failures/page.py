@@ -40,7 +40,7 @@ def check_place(to: Path) -> None:
         UsageError: Another file is there, or there is no such folder.
     """
     if to.exists() and not _is_page(to):
-        raise UsageError(f"{to} is there already", hint="Name another file, or delete that one.")
+        raise UsageError(f"{to} already exists", hint="Name another file, or delete that one.")
     if not to.parent.is_dir():
         raise UsageError(f"there is no folder {to.parent}")
 

@@ -24,11 +24,11 @@ def write_new(book: Codebook, path: Path) -> None:
     """Writes a new file.
 
     Raises:
-        UsageError: A file is there already, or it cannot be written.
+        UsageError: A file already exists, or it cannot be written.
     """
     with _alone(path):
         if path.exists():
-            raise UsageError(f"{path} is there already", hint="Name another file, or delete it.")
+            raise UsageError(f"{path} already exists", hint="Name another file, or delete it.")
         with replaced(path) as file:
             file.write_text(written(book), "utf-8")
 

@@ -157,7 +157,7 @@ def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
         )
         repeat = max(0, (row.whole("repetition_number") or 1) - 1)
         if (case, repeat) in places:
-            text = f"example {shown(case)}, repetition {repeat + 1}, is there twice: the first one counts"
+            text = f"example {shown(case)}, repetition {repeat + 1}, appears twice: the first one counts"
             row.notes.left_out(row.where, text)
             continue
         places.add((case, repeat))

@@ -179,7 +179,7 @@ def write_evals(
         notes: What was translated, and what was not.
 
     Raises:
-        UsageError: One of the files is there already, or cannot be written.
+        UsageError: One of the files already exists, or cannot be written.
     """
     texts: dict[str, str] = {}
     names: set[str] = set()

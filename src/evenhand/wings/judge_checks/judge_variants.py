@@ -104,7 +104,7 @@ def read_variants(tried: Sequence[str], folder: Path) -> tuple[JudgeVariant, ...
 
     Raises:
         ConfigError: All that is wrong with the files.
-        UsageError: A setting is wrong, a name is there twice, or there is no variant.
+        UsageError: A setting is wrong, a name appears twice, or there is no variant.
     """
     variants: dict[str, JudgeVariant] = {}
     for text in tried:

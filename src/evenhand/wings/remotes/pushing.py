@@ -78,7 +78,7 @@ def push_document(remote: Remote, pushed: Sequence[Pushed]) -> dict[str, Any]:
 
 
 def push(path: Path, remote: Remote) -> Pushed:
-    """Pushes a run. One that is there already stays as it is; what people said of it since is put beside it.
+    """Pushes a run. One that already exists stays as it is; what people said of it since is put beside it.
 
     Raises:
         UsageError: It is not finished, or the remote has a run of this id with other results.

@@ -122,7 +122,7 @@ class Remote(Protocol):
         ...
 
     def add_said(self, run: str, name: str, data: bytes) -> None:
-        """Hands in what people said of a run. What is there already stays.
+        """Hands in what people said of a run. What already exists stays.
 
         Raises:
             StoreError: It cannot be written.

@@ -9,6 +9,7 @@ The names are those of the GenAI semantic conventions 1.37 to 1.41. Who evaluate
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 from collections.abc import Iterator, Mapping
@@ -118,26 +119,14 @@ def send(run: RunFile) -> tuple[int, str]:
     with _overheard() as complaints:
         exporter = OTLPLogExporter()
         try:
-            waiting = 0
-            for event in events_of(run):
-                _emit(logger, event)
-                waiting += 1
-                if waiting == _BATCH:
-                    _sent(
-                        exporter.export(memory.get_finished_logs())
-                        is LogRecordExportResult.SUCCESS,
-                        where,
-                        complaints,
-                    )
-                    memory.clear()
-                    sent, waiting = sent + waiting, 0
-            if waiting:
-                _sent(
-                    exporter.export(memory.get_finished_logs()) is LogRecordExportResult.SUCCESS,
-                    where,
-                    complaints,
-                )
-            sent += waiting
+            events = events_of(run)
+            while batch := list(itertools.islice(events, _BATCH)):
+                for event in batch:
+                    _emit(logger, event)
+                exported = exporter.export(memory.get_finished_logs())
+                _sent(exported is LogRecordExportResult.SUCCESS, where, complaints)
+                memory.clear()
+                sent += len(batch)
         finally:
             exporter.shutdown()
     if not sent:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import math
 import shlex
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from evenhand.analysis.comparison.comparison_results import Compared, ends
 from evenhand.analysis.comparison.comparison_sides import Side, matched
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
+from evenhand.core.json_shapes import finite
 from evenhand.core.wording.words import short_id
 from evenhand.render.comparing import Comparison, compare
 from evenhand.render.comparison import amount, because, difference, level, lines, p_value
@@ -84,15 +84,11 @@ def _row(result: Compared, whole: Comparison) -> ComparedRow:
         **ends("second", result.second_range),
         **ends("difference", result.difference_range),
         trials_in_error=result.trials_in_error,
-        low=_finite(result.low),
-        high=_finite(result.high),
-        p=_finite(result.p),
+        low=finite(result.low),
+        high=finite(result.high),
+        p=finite(result.p),
         words=words,
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 async def compared_elsewhere(run: Path, baseline: Path) -> bytes:

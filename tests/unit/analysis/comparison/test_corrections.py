@@ -129,7 +129,7 @@ def test_the_best_of_several_has_to_beat_more_clearly():
     assert f"[{low * 100:+.0f}, {high * 100:+.0f}]" in clear
     shown = Differences([[0.0]] * 34 + [[1.0]] * 6, rates=True).smallest(0.05 / 6)
     assert shown is not None
-    assert f"could show {shown * 100:.0f} points" in every[0]
+    assert f"can only show differences of {shown * 100:.0f} points" in every[0]
 
 
 def test_so_few_cases_that_they_show_nothing_among_several_are_undecided():

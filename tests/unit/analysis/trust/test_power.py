@@ -120,7 +120,7 @@ async def test_labels_are_counted_by_cases_where_these_are_repeated(make_run: Ma
     assert Power(once, 0.05, 0.1).labels(first)[0] == 81
     assert Power(repeated, 0.05, 0.1).labels(second)[0] is None
     text = "\n".join(lines(Power(repeated, 0.05, 0.1)))
-    assert "a label for each of 40 judged cases brings ±10 points: judge more cases" in text
+    assert "a label for each of 40 judged cases doesn't give ±10 points: judge more cases" in text
     text = "\n".join(lines(Power(repeated, 0.05, 0.2)))
     assert "21 labels, each of another case, bring ±20 points" in text
     assert Power(repeated, 0.05, 0.2).document()["labels"][0]["judged_cases"] == 40
@@ -235,10 +235,10 @@ async def test_power_and_the_runs_table_say_the_same_of_what_its_cases_could_sho
     run = await make_run(trials, variants, planned=len(trials), repeats=repeats)
     power = Power(pilot_of(run), 0.1, 0.05)
     (sentence,) = sentences(Grid(run))
-    told = re.search(r"could show [\d.]+ points", sentence)
+    told = re.search(r"can only show differences of ([\d.]+ points)", sentence)
     assert told is not None, sentence
     text = "\n".join(lines(power))
-    assert told[0] in text
+    assert f"can show a difference of {told[1]}" in text
     assert (f" in {clusters} clusters, as the run has" in text) is (size > 1)
     assert power.could_show is not None
     at = Power(power.pilot, power.could_show, 0.05).cases

@@ -158,7 +158,7 @@ def test_a_broken_default_assertion_leaves_the_tests_that_do_without_it(
 
 
 def test_only_the_column_that_lacks_its_key_is_in_error(tmp_path: Path, fake: FakeProvider) -> None:
-    """The other is run and kept; outputs that are there already need no key."""
+    """The other is run and kept; outputs that already exist need no key."""
     plan = planned(
         tmp_path,
         fake,

@@ -288,14 +288,14 @@ def test_an_error_in_the_application_is_told_at_the_import_with_its_own_place(tm
 
 
 def test_two_evals_of_one_name_in_two_files_are_told_apart_or_refused(tmp_path: Path):
-    """Sets of one name may have different evals; one that is there already names the other's place."""
+    """Sets of one name may have different evals; one that already exists names the other's place."""
     one = written(tmp_path / "a", "same", GOOD)
     two = written(tmp_path / "b", "same", GOOD)
     other = written(tmp_path / "c", "same", GOOD.replace("holds(", "differs("))
     assert read(one, other)[1] == []
     plan, (problem,) = read(one, two)
     assert plan.size == 1
-    assert f"is there already, in {one}:6" in problem.what
+    assert f"already exists, in {one}:6" in problem.what
 
 
 def test_a_set_that_is_given_twice_is_run_once():

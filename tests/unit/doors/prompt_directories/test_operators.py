@@ -113,7 +113,7 @@ async def test_tokens_are_tokens_where_the_file_says_so(shelf):
     score = await asked(shelf, item, "one two", reply, counts_tokens=True)
     assert (score.passed, score.metadata["counted"]) == (False, 9)
     assert score.metadata["counted_by"] == "the vendor"
-    with pytest.raises(ScoreError, match="can count the tokens"):
+    with pytest.raises(ScoreError, match="counts the tokens"):
         await asked(shelf, item, "one two", Reply("one two"), counts_tokens=True)
     assert tokens("x", "none", None) == (None, "")
 

@@ -179,7 +179,7 @@ def test_a_byte_that_is_no_utf8_is_read_as_promptfoo_reads_it(
 def test_two_columns_of_one_name_are_a_problem(tmp_path: Path, header: str, column: int) -> None:
     """Only one of them could count: the second is pointed at, wherever it is."""
     _, wrong = of_file(tmp_path, "t.csv", f"{header}\n1,2,3\n")
-    assert f":1:{column}: the column 'a' is here twice" in wrong[0]
+    assert f":1:{column}: the column 'a' appears twice" in wrong[0]
 
 
 @pytest.mark.parametrize(

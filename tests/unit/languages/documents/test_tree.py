@@ -98,15 +98,15 @@ def test_every_duplicate_key_is_a_problem_with_its_place() -> None:
     """Two values for one key: only one could count, so neither does silently."""
     _, problems = read("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n")
     assert [problem.splitlines()[0] for problem in problems] == [
-        "config.yaml:4:3: the key 'c' is here twice",
-        "config.yaml:5:1: the key 'a' is here twice",
+        "config.yaml:4:3: the key 'c' appears twice",
+        "config.yaml:5:1: the key 'a' appears twice",
     ]
 
 
 def test_an_unquoted_tag_is_explained() -> None:
     """`a: {{x}}` is an object to YAML, which nobody means."""
     _, problems = read("a: {{x}}\n")
-    assert "has to stand in quotes" in problems[0]
+    assert "has to be in quotes" in problems[0]
 
 
 def test_a_tab_is_explained() -> None:

@@ -360,3 +360,17 @@ def test_a_judge_is_to_reword_the_reference_only_where_the_case_passes_it(tmp_pa
 def test_an_answer_in_an_object_is_written_as_it_was():
     """What looks for a word with umlauts finds it."""
     assert wrapped("Größe", ("answer",)) == '{"answer": "Größe"}'
+
+
+def test_a_report_names_what_was_audited_as_seen_from_where_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The folder that one is in is called by its name."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    config(folder, [case("How long?", DAYS)])
+    monkeypatch.chdir(tmp_path)
+    assert audit(folder).source == "shop"
+    monkeypatch.chdir(folder)
+    assert audit(folder).source == "shop"
+    assert audit(Path("promptfooconfig.yaml")).source == "promptfooconfig.yaml"

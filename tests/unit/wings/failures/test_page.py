@@ -51,7 +51,7 @@ async def test_each_kind_has_its_share_and_an_example_and_foreign_text_is_text(
     for sign in ("<script", "<img", "<i>", "\x1b", "\x07"):
         assert sign not in html
     to.write_text("mine")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         check_place(to)
     with pytest.raises(UsageError, match="not written over"):
         write_page(document, runs, book, to)

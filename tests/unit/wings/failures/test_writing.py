@@ -64,7 +64,7 @@ def test_a_file_that_is_there_or_a_folder_that_is_not_is_refused_in_words(tmp_pa
     book = Codebook((Kind(name="a", rule="Says a."),))
     write_new(book, file)
     assert read_codebook(file) == book
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         write_new(Codebook(), file)
     assert read_codebook(file) == book
     with pytest.raises(UsageError, match="cannot be written"):

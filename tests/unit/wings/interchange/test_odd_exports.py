@@ -352,7 +352,7 @@ def test_a_log_of_inspects_in_json_may_have_ids_twice_and_huge_numbers(tmp_path:
 
 
 def test_output_items_of_openai_may_have_verdicts_of_other_types(tmp_path: Path):
-    """Neither a text nor null is a verdict; what is there twice is read once."""
+    """Neither a text nor null is a verdict; what appears twice is read once."""
     first, *others = (json.loads(json.dumps(an_item())) for _ in range(4))
     for number, one in enumerate(others, 2):
         one.update(id=f"o{number}", datasource_item_id=number)

@@ -159,7 +159,7 @@ async def test_a_run_is_imported_once(tmp_path: Path) -> None:
     """The same results have the same id, and that is refused."""
     path = results(tmp_path / "r.json", [row(0)])
     await imported(path, tmp_path / "runs")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         await imported(path, tmp_path / "runs")
 
 
@@ -175,7 +175,7 @@ async def test_a_run_that_appears_during_an_import_of_the_same_is_not_written_ov
         yield from read.trials()
         other.write_text("labelled")
 
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         await keep_run(tmp_path, read.meta, trials())
     assert other.read_text() == "labelled"
     assert not list((folder / ".importing").iterdir())
@@ -221,7 +221,7 @@ async def test_a_run_is_imported_once_into_all_stores(tmp_path: Path) -> None:
     suite.mkdir(parents=True)
     run = await imported(path, suite)
     for stands_in in (suite.parent, suite):
-        with pytest.raises(UsageError, match="is there already") as told:
+        with pytest.raises(UsageError, match="already exists") as told:
             await imported(path, stands_in)
         assert str(run.path) in told.value.message
     assert not (suite.parent / ".evenhand").exists()

@@ -258,7 +258,7 @@ async def test_two_runs_are_compared_in_words(
     (row,) = alone["results"]
     assert row["difference"] == 0.5
     assert row["words"]["difference"] == "+50"
-    assert row["because"] == "8 cases could show 80 points or more"
+    assert row["because"] == "8 cases can only show differences of 80 points or more"
 
 
 def test_the_summaries_are_what_these_tests_take_them_for() -> None:

@@ -49,7 +49,7 @@ def write_rows(
     """Writes rows to a new file.
 
     Raises:
-        UsageError: The file is there already, or cannot be written.
+        UsageError: The file already exists, or cannot be written.
     """
     if _is_json_lines(path):
         text = "".join(
@@ -73,7 +73,7 @@ def write_rows(
             raise
     except FileExistsError:
         raise UsageError(
-            f"{path} is there already, maybe with labels in it",
+            f"{path} already exists, maybe with labels in it",
             hint="Name another file, or delete it.",
         ) from None
     except OSError as error:
@@ -182,7 +182,7 @@ def _csv_rows(
             )
         if header.twice:
             named = " and ".join(f"`{name}`" for name in header.twice)
-            raise UsageError(f"{path}:1: two columns are called {named}", hint="Take one out.")
+            raise UsageError(f"{path}:1: two columns are called {named}", hint="Remove one.")
         for line, cells in table:
             if not any(cells):
                 continue
@@ -255,7 +255,7 @@ def write_items(run: RunFile, items: Sequence[DrawnItem], path: Path) -> None:
     """Writes items to a file, with an empty column for people's verdicts.
 
     Raises:
-        UsageError: The file is there already, or cannot be written.
+        UsageError: The file already exists, or cannot be written.
     """
     write_rows(path, COLUMNS, ([*_described(run, item), ""] for item in items))
 
@@ -451,7 +451,7 @@ def write_pairs(pairs: Sequence[DrawnPair], path: Path) -> None:
     """Writes pairs to a file, with an empty column for people's answers.
 
     Raises:
-        UsageError: The file is there already, or cannot be written.
+        UsageError: The file already exists, or cannot be written.
     """
     rows = [
         [

@@ -161,7 +161,7 @@ class PrintedEval:
 
     @property
     def stores(self) -> bool:
-        """Whether some outputs are there already."""
+        """Whether some outputs already exist."""
         return bool(self._answers.values)
 
     @property

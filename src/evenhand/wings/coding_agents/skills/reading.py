@@ -95,7 +95,7 @@ def _evals(document: Document, folder: Path, findings: Findings) -> tuple[SkillE
         if one is None:
             continue
         if one.id in names:
-            findings.problem(document.at("evals", i), f"the id {one.id!r} is there twice")
+            findings.problem(document.at("evals", i), f"the id {one.id!r} appears twice")
         names.add(one.id)
         evals.append(one)
     return tuple(evals)

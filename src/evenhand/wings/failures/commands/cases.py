@@ -36,7 +36,7 @@ def cases(runs: tuple[str, ...], book: Path, to: Path) -> int:
     from evenhand.doors.eval_sets.writing import write_cases
 
     if to.exists():
-        raise UsageError(f"{to} is there already", hint="Name a new file.")
+        raise UsageError(f"{to} already exists", hint="Name a new file.")
     kinds = read_codebook(book) if book.is_file() else Codebook()
     with opened(runs) as run_files:
         rows = cases_of(run_files, kinds)

@@ -36,7 +36,7 @@ def propose(runs: tuple[str, ...], book: Path, model: str, offline: bool, **opti
     from evenhand.wings.failures.proposing import KEY, ProposalRecord, notes_of
 
     if book.exists():  # said before anything is paid for
-        raise UsageError(f"{book} is there already", hint="Name a new file: --kinds failures-2.yml")
+        raise UsageError(f"{book} already exists", hint="Name a new file: --kinds failures-2.yml")
     with opened(runs) as run_files:
         notes = notes_of(run_files)
         paths = tuple(str(run.path.absolute()) for run in run_files)

@@ -28,6 +28,7 @@ from evenhand.analysis.reviews.reviewed import (
 )
 from evenhand.analysis.trust.labels.sheet_rows import no_labels, read_verdicts, write_rows
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.label import user_name
 from evenhand.cli.labelling import QUIT, tell_fewer
 from evenhand.cli.numbers import Number
 from evenhand.cli.run_names import RunName
@@ -70,12 +71,7 @@ def author_of(by: str | None) -> str:
                 hint=f"Write one line of at most {LONGEST_AUTHOR} characters that can be printed.",
             )
         return by.strip()
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have no name
-        return "me"
+    return user_name()
 
 
 @click.command()
@@ -259,7 +255,7 @@ def write_sheet(runs: Sequence[RunFile], notes: Sequence[NoteId], path: Path) ->
     """Writes outputs to review to a new file, with empty columns for the verdict and the note.
 
     Raises:
-        UsageError: The file is there already, or cannot be written.
+        UsageError: The file already exists, or cannot be written.
     """
     by_id = {run.meta.id: run for run in runs}
     drawn = drawn_notes(runs)

@@ -30,7 +30,7 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
         folder: Where to write; it is made where it is not there.
 
     Raises:
-        UsageError: A file cannot be read, there are no samples, or one of the files to write is there already.
+        UsageError: A file cannot be read, there are no samples, or one of the files to write already exists.
     """
     notes = Notes()
     newest: dict[str, LoggedTask] = {}

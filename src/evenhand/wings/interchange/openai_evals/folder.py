@@ -54,7 +54,7 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
         folder: Where to write; it is made where it is not there.
 
     Raises:
-        UsageError: A file cannot be read, holds no eval, or one of the files to write is there already.
+        UsageError: A file cannot be read, holds no eval, or one of the files to write already exists.
     """
     export = read_export(paths)
     if not export.evals:

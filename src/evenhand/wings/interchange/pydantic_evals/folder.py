@@ -45,7 +45,7 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
         folder: Where to write; it is made where it is not there.
 
     Raises:
-        UsageError: A file cannot be read, holds no dataset, or one of the files to write is there already.
+        UsageError: A file cannot be read, holds no dataset, or one of the files to write already exists.
     """
     notes = Notes()
     parts = find(paths, kind_of, notes, what="dataset of pydantic-evals'", hint=HINT)

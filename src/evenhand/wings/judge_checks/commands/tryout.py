@@ -17,8 +17,7 @@ from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, folded, money, padded, percent, put, safe
-from evenhand.render.calibration_text import points, rate
-from evenhand.stats.correction import Estimate
+from evenhand.render.calibration_text import points, rate_or_dash
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.tried import (
     CHOOSING,
@@ -268,7 +267,7 @@ def _rates(judge: JudgeTryout) -> Iterator[str]:
     rates = "  ".join(f"{name:<16}" for name in ("agrees", "TPR", "TNR"))
     yield f"  {padded(labels, _NAME)}  {rates}  {'corrected':<9}  {'per verdict':<11}  errors"
     for one in (judge.today, *judge.variants):
-        cells = [_name(one), *(padded(_share(x), 16) for x in (one.agrees, one.tpr, one.tnr))]
+        cells = [_name(one), *(padded(rate_or_dash(x), 16) for x in (one.agrees, one.tpr, one.tnr))]
         width = "–" if one.half_width is None else f"±{percent(one.half_width)}"
         cost = "–" if one.per_verdict_usd is None else money(one.per_verdict_usd)
         yield f"  {'  '.join(cells)}  {width:<9}  {cost:<11}  {one.errors or ''}".rstrip()
@@ -309,10 +308,6 @@ def _compared(compared: Comparison) -> str:
 
 def _name(one: Tried) -> str:
     return padded(clip(safe(one.name), _NAME), _NAME)
-
-
-def _share(estimate: Estimate | None) -> str:
-    return "–" if estimate is None else rate(estimate)
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
