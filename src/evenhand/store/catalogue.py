@@ -44,8 +44,9 @@ class ListedRun(Record, frozen=True):
 
     @property
     def id(self) -> str:
-        """The id of the run; the name of a file that cannot be read."""
-        return self.path.stem if self.meta is None else self.meta.id
+        """The run's id; the name of a file that cannot be read."""
+        name = self.path.stem
+        return name if self.meta is None or _is_id(name) else self.meta.id
 
 
 def new_id(home: Path) -> str:

@@ -588,7 +588,7 @@ async def test_resume_is_not_suggested_where_it_would_end_the_same(
 async def test_what_is_to_be_typed_next_finds_the_run(make_run: Make, tmp_path: Path) -> None:
     """Of two runs of the same millisecond, as imports of one timestamp are, as much of the id as tells them apart."""
     first, second = [await make_run([result(0, ok=False)]) for _ in range(2)]
-    twin = first.path.with_name(f"{SHORT}ZZ.db")
+    twin = first.path.with_name(f"{SHORT}ZZ".ljust(26, "0") + ".db")
     twin.write_bytes(first.path.read_bytes())
     (said,) = re.findall(r"evenhand show (\S+) \S+$", shown(first), re.MULTILINE)
     assert said == ID[:11]
@@ -628,7 +628,11 @@ async def test_the_list_tells_copies_and_runs_of_one_moment_apart(
     """By what each can be asked for with."""
     run = await make_run([result(0)])
     (tmp_path / "b").mkdir()
-    files = [run.path, run.path.with_name(f"{SHORT}ZZ.db"), tmp_path / "b" / run.path.name]
+    files = [
+        run.path,
+        run.path.with_name(f"{SHORT}ZZ".ljust(26, "0") + ".db"),
+        tmp_path / "b" / run.path.name,
+    ]
     for file in files[1:]:
         file.write_bytes(run.path.read_bytes())
     lines = list_lines([ListedRun(path, run.meta) for path in files])

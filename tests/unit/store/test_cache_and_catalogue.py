@@ -298,7 +298,7 @@ async def test_a_copy_under_another_name_is_its_run_and_not_a_later_one(tmp_path
     second = await _run(home, id_at(now - 30, "2" * 20))
     assert catalogue.find(tmp_path, None) == second
     assert catalogue.find(tmp_path, "latest~1") == first
-    with pytest.raises(UsageError, match="there is no run latest~2: 2 runs"):
+    with pytest.raises(UsageError, match="there is no run latest~2: only 2 runs"):
         catalogue.find(tmp_path, "latest~2")
     with pytest.raises(UsageError, match="is the id of 2 files"):
         catalogue.find(tmp_path, first.stem)
