@@ -34,7 +34,10 @@ class _Outer(msgspec.Struct):
         ('{"rows": {}}', "`rows` is an object, not a list"),
         ('{"rows": [{}]}', "`rows[0].score` is missing"),
         ('{"rows": [{"score": "1"}]}', "`rows[0].score` is text, not a number or null"),
-        ('{"rows": [{"score": 1, "outcome": "ok"}]}', "`rows[0].outcome` is 'ok', which is not allowed"),
+        (
+            '{"rows": [{"score": 1, "outcome": "ok"}]}',
+            "`rows[0].outcome` is 'ok', which is not allowed",
+        ),
         ('{"rows": [{"score": 1, "share": -1}]}', "`rows[0].share` can't have this value"),
         ('{"rows": [{"score": 1, "scroe": 1}]}', "`rows[0].scroe` is not known"),
         ('{"rows": [], "names": {"a": 1}}', "`names[...]` is a whole number, not true or false"),
