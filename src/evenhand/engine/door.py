@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import dataclasses
 import inspect
-import resource
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -29,7 +28,6 @@ from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS, SHAR
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallRecord, RunMeta
-from evenhand.core.scripted import script_answers
 from evenhand.core.shard import Shard, Sharded
 from evenhand.core.shard_part import Part, look_at_part
 from evenhand.core.version import __version__
@@ -51,7 +49,7 @@ from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.engine.reuse import Taking
 from evenhand.engine.runner import Note, Runner, ShowProgress
 from evenhand.engine.session import Decider, Ending, Session
-from evenhand.engine.surroundings import run_surrounded
+from evenhand.engine.surroundings import most_at_once, run_surrounded
 from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
@@ -382,28 +380,13 @@ class _Start(Record, frozen=True, kw_only=True):
 
     def _within_open_files(self, concurrency: int) -> int:
         """As many trials at once as files may be open for. Other processes open their own."""
-        most = concurrency if self.settings.elsewhere is not None else _most_at_once()
+        most = concurrency if self.settings.elsewhere is not None else most_at_once()
         if most < concurrency:
             self.note(
                 f"at most {most} at once, because few files may be open; "
                 "allow more with `ulimit -n 4096`"
             )
         return min(most, concurrency)
-
-
-_SPARE = 16
-"""Files that stay free for the run file, the cache, programs, and what code of the user's opens."""
-
-
-def _most_at_once() -> int:
-    """The most calls at once for which enough files may be open."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        left = limit - sum(1 for _ in Path("/dev/fd").iterdir()) - _SPARE
-    except OSError:  # not everywhere, or there isn't even one left to look with
-        left = limit - 2 * _SPARE
-    # A script answers in this process: both ends of a connection are open here.
-    return max(1, left // 2 if script_answers() else left)
 
 
 def home_of(plan: Plan, settings: Settings) -> Path:
