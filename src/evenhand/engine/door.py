@@ -31,14 +31,12 @@ from evenhand.core.run import CallRecord, RunMeta
 from evenhand.core.shard import Shard, Sharded
 from evenhand.core.shard_part import Part, look_at_part
 from evenhand.core.version import __version__
-from evenhand.core.wording.words import count
 from evenhand.engine.agenda import Tell
 from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
 from evenhand.engine.breadcrumbs import Word, barred, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
-from evenhand.engine.open_files import most_at_once
 from evenhand.engine.rate_limits import Limits
 from evenhand.engine.replay.answering import Replay, record_of
 from evenhand.engine.replay.cassettes import (
@@ -51,7 +49,7 @@ from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.engine.reuse import Taking
 from evenhand.engine.runner import Note, Runner, ShowProgress
 from evenhand.engine.session import Decider, Ending, Session
-from evenhand.engine.surroundings import run_surrounded
+from evenhand.engine.surroundings import most_at_once, run_surrounded
 from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
@@ -385,7 +383,7 @@ class _Start(Record, frozen=True, kw_only=True):
         most = concurrency if self.settings.elsewhere is not None else most_at_once()
         if most < concurrency:
             self.note(
-                f"at most {count(most, 'trial')} at once, because few files may be open; "
+                f"at most {most} at once, because few files may be open; "
                 "allow more with `ulimit -n 4096`"
             )
         return min(most, concurrency)

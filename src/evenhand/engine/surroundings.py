@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import resource
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.scripted import script_answers
 from evenhand.engine.debugging import debuggable
 from evenhand.engine.process import run_in_process
 from evenhand.engine.python_names import names_watched, trouble
@@ -74,3 +76,18 @@ def _few_collections() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+_SPARE = 16
+"""Files that stay free for the run file, the cache, programs, and what code of the user's opens."""
+
+
+def most_at_once() -> int:
+    """The most calls at once for which enough files may be open."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        left = limit - sum(1 for _ in Path("/dev/fd").iterdir()) - _SPARE
+    except OSError:  # not everywhere, or there isn't even one left to look with
+        left = limit - 2 * _SPARE
+    # A script answers in this process: both ends of a connection are open here.
+    return max(1, left // 2 if script_answers() else left)

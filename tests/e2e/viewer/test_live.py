@@ -185,7 +185,7 @@ def test_requirements_are_read_again_as_the_run_goes_on(
 def test_a_killed_run_that_somebody_else_resumes_is_followed_again(
     slow: Path, serve: Any, watch: Any, tmp_path: Path, command: Any
 ):
-    """Nobody touches the page: it says that the run can be resumed, and then what it has come to."""
+    """Without a touch, the page says that the run can be resumed, and then what it has come to."""
     home = tmp_path / "home"
     (home / "runs").mkdir(parents=True)
     words = [sys.executable, "-c", "from evenhand.cli import main; main()"]

@@ -75,6 +75,7 @@ def draw_outputs(runs: Sequence[RunFile], size: int, seed: int, column: str = ""
             draw.
         StoreError: A run file cannot be written.
     """
+    counts = [len(run.draws()) for run in runs]  # first: what is drawn while this reads is noticed
     before = [review_draws(run) for run in runs]
     again = [
         next((d for d in draws if (d.seed, d.by, d.metrics) == (seed, column, (REVIEW,))), None)
@@ -108,7 +109,7 @@ def draw_outputs(runs: Sequence[RunFile], size: int, seed: int, column: str = ""
             design="failures",
             by=column,
             strata=[Stratum(p.name, n, n / len(p.places), p.places) for p, n in own],
-            known=len(run.draws()),
+            known=counts[number],
         )
         with RunFile.open(run.path) as reopened:  # an open run doesn't see what is written after it
             drawn.append(reopened.draws()[-1])

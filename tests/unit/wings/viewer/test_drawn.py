@@ -199,7 +199,7 @@ async def test_two_people_who_draw_at_once_have_one_draw(make_run: Make, draw_: 
 
 
 async def test_a_label_counts_for_the_rule_that_its_author_read(make_run: Make) -> None:
-    """Whoever writes a rule after somebody else is shown that one; a label by the one before is refused."""
+    """A rule that comes second is refused, with the first one; a label by the one before is refused."""
     run = await a_run(make_run, 5)
     keep_rule(run.path, {"metric": "prose", "rule": "no lists"})
     keep_rule(run.path, {"metric": "prose", "rule": "no lists"})

@@ -152,7 +152,7 @@ async def test_the_server_keeps_and_gives_views(ask: Asking) -> None:
 async def test_a_view_that_somebody_else_saved_meanwhile_is_not_replaced_unseen(
     make_run: Make,
 ) -> None:
-    """Nor deleted; who has seen it may do both."""
+    """A view that was seen may be replaced and deleted."""
     run = await _run(make_run)
     keep_view(run.path, {"name": "mine", "state": "#/?q=a", "was": None})
     for state in ("#/?q=b", None):

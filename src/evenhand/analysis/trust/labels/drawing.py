@@ -134,6 +134,7 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
         UsageError: Nothing is left to draw from.
         StoreError: The run file cannot be written.
     """
+    draws = len(run.draws())  # first: what is drawn while this reads is noticed
     places, names = judged_places(run, metrics)
     known, taken = earlier_draws(run, min(size, len(places)), seed, names)
     if known is not None:
@@ -142,7 +143,7 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
     if not left:
         raise all_drawn(count(len(places), "judged trial"))
     chosen = random.Random(seed).sample(left, min(size, len(left)))  # noqa: S311 (a draw that can be repeated)
-    add_draw(run.path, seed, names, len(places), chosen, known=len(run.draws()))
+    add_draw(run.path, seed, names, len(places), chosen, known=draws)
     # The open run file doesn't see what was written after it.
     with RunFile.open(run.path) as again:
         return again.draws()[-1]

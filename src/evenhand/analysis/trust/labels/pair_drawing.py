@@ -110,6 +110,7 @@ def draw_pairs(run: RunFile, pairs: ComparedPairs, size: int, seed: int) -> Pair
         UsageError: Nothing is left to draw from.
         StoreError: The run file cannot be written.
     """
+    known_draws = len(run.pair_draws())  # first: what is drawn while this reads is noticed
     every = compared_places(run, pairs)
     before = [known for known in run.pair_draws() if known.metric == pairs.name]
     for known in before:
@@ -123,7 +124,6 @@ def draw_pairs(run: RunFile, pairs: ComparedPairs, size: int, seed: int) -> Pair
     chosen = rng.sample(left, min(size, len(left)))
     # People prefer what they see first, as judges do: a draw of the order cancels that out.
     orders = [(a, b) if rng.random() < 0.5 else (b, a) for a, b in chosen]
-    known_draws = len(run.pair_draws())
     add_pair_draw(run.path, seed, pairs.name, len(every), orders, known=known_draws)
     with RunFile.open(run.path) as again:
         return again.pair_draws()[-1]

@@ -154,6 +154,7 @@ def _draw(
     groups: Mapping[str, Sequence[int]],
     shares: Sequence[float],
 ) -> Draw:
+    draws = len(run.draws())  # first: what is drawn while this reads is noticed
     places, names = judged_places(run, metrics)
     known, taken = earlier_draws(run, min(size, len(places)), seed, names, design, by)
     if known is not None:
@@ -178,7 +179,7 @@ def _draw(
         design=design,
         by=by,
         strata=strata,
-        known=len(run.draws()),
+        known=draws,
     )
     with RunFile.open(run.path) as again:
         return again.draws()[-1]
