@@ -49,7 +49,7 @@ from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.engine.reuse import Taking
 from evenhand.engine.runner import Note, Runner, ShowProgress
 from evenhand.engine.session import Decider, Ending, Session
-from evenhand.engine.surroundings import most_at_once, run_surrounded
+from evenhand.engine.surroundings import open_files_allow, run_surrounded
 from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
@@ -380,13 +380,15 @@ class _Start(Record, frozen=True, kw_only=True):
 
     def _within_open_files(self, concurrency: int) -> int:
         """As many trials at once as files may be open for. Other processes open their own."""
-        most = concurrency if self.settings.elsewhere is not None else most_at_once()
+        if self.settings.elsewhere is not None:
+            return concurrency
+        most = open_files_allow(concurrency)
         if most < concurrency:
             self.note(
                 f"at most {most} at once, because few files may be open; "
                 "allow more with `ulimit -n 4096`"
             )
-        return min(most, concurrency)
+        return most
 
 
 def home_of(plan: Plan, settings: Settings) -> Path:

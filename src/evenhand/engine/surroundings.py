@@ -82,12 +82,13 @@ _SPARE = 16
 """Files that stay free for the run file, the cache, programs, and what code of the user's opens."""
 
 
-def most_at_once() -> int:
-    """The most calls at once for which enough files may be open."""
+def open_files_allow(concurrency: int) -> int:
+    """How many of so many calls at once may go out: each opens a file, and two where a script answers here."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         left = limit - sum(1 for _ in Path("/dev/fd").iterdir()) - _SPARE
     except OSError:  # not everywhere, or there isn't even one left to look with
         left = limit - 2 * _SPARE
-    # A script answers in this process: both ends of a connection are open here.
-    return max(1, left // 2 if script_answers() else left)
+    if 2 * concurrency <= left:
+        return concurrency
+    return min(concurrency, max(1, left // 2 if script_answers() else left))
