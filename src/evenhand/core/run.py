@@ -364,6 +364,12 @@ class TrialResult(Record, frozen=True, kw_only=True):
         """Whether the trial passed; None for an error, and where nothing applied."""
         return PASSED.get(self.outcome)
 
+    @property
+    def missed(self) -> list[Outcome]:
+        """The expectations that it failed; those without weight, which decide nothing, only where no other failed."""
+        failed = [one for one in self.outcomes if one.outcome == "fail"]
+        return [one for one in failed if one.weight] or failed
+
 
 class Totals(Record, frozen=True, kw_only=True):
     """Counts over a run's settled trials and its calls. `cost_usd` is null when no price was known for some call."""

@@ -177,14 +177,12 @@ def _trials(run: RunFile, places: Sequence[int]) -> Iterator[TrialResult]:
 
 def _why(trial: TrialResult) -> str:
     """The first expectation that failed and why, or what the verdict says."""
-    failed = [o for o in trial.outcomes if o.outcome == "fail"]
-    # Expectations without weight decide nothing: they are named only where nothing else failed.
-    counted = [o for o in failed if o.weight] or failed
-    if not counted:
+    missed = trial.missed
+    if not missed:
         return safe(trial.reason) or "no reason given"
-    first = counted[0]
+    first = missed[0]
     text = safe(first.name) + (f": {safe(first.reason)}" if first.reason else "")
-    return text + (f" (and {len(counted) - 1} more)" if len(counted) > 1 else "")
+    return text + (f" (and {len(missed) - 1} more)" if len(missed) > 1 else "")
 
 
 def _scores(ends: tuple[float, float] | None) -> str:

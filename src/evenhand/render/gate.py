@@ -16,7 +16,14 @@ from evenhand.analysis.gates.gate_document import (
     GateRow,
     GateStopping,
 )
-from evenhand.analysis.gates.gate_results import Advice, Gate, GateResult, GateVerdict, Stopping
+from evenhand.analysis.gates.gate_results import (
+    CHANGES,
+    Advice,
+    Gate,
+    GateResult,
+    GateVerdict,
+    Stopping,
+)
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.core.document import as_object, filled
@@ -38,8 +45,6 @@ from evenhand.render.comparison import (
 from evenhand.stats.paired_difference import FEWEST
 
 UNREPEATED = f"no case was repeated, so what repeats would save is not known: {REPEAT_SHOWS_IT}"
-CHANGES = 100
-"""So many changed cases of each result stand in the document."""
 MARKS: Mapping[GateVerdict, tuple[str, str]] = {
     "better": ("✓", "green"),
     "not worse": ("✓", "green"),
@@ -298,6 +303,7 @@ def _row(result: GateResult) -> GateRow:
                 baseline=change.first,
                 now=change.second,
                 trial=result.places.get(change.case),
+                failed=result.failed.get(change.case),
             )
             for change in compared.changed[:CHANGES]
         ],

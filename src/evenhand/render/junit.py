@@ -98,8 +98,7 @@ def _testcase(trial: TrialResult, column: str, *, repeated: bool) -> str:
 
 def _inside(trial: TrialResult) -> Iterator[str]:
     if trial.outcome == "fail":
-        first = next((o for o in trial.outcomes if o.outcome == "fail"), None)
-        message = _outcome_text(first) if first else trial.reason
+        message = _outcome_text(trial.missed[0]) if trial.missed else trial.reason
         yield f"      <failure message={_attribute(message)}>{_details(trial)}</failure>\n"
     elif trial.outcome == "error":
         slug = trial.error.slug if trial.error else "error"

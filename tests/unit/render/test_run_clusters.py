@@ -152,7 +152,7 @@ def test_a_variable_that_explains_much_is_named_as_long_as_nobody_says_what_belo
 ):
     """Questions of a document come out alike: a hint says how much wider intervals would be. Of noise, nothing."""
     with alike("") as found:
-        assert "with the same document come out alike" in cluster_hint(found.file)
+        assert "with the same document have similar results" in cluster_hint(found.file)
         assert "as the set's cluster" in text_of(found).replace("\n  ", " ")
     with alike() as said:
         assert cluster_hint(said.file) == ""

@@ -38,6 +38,13 @@ class GateChange(Record, frozen=True, kw_only=True):
         int | None,
         Key("the place in the run of its first trial that did not pass", null="it is not known"),
     ] = None
+    failed: Annotated[
+        str | None,
+        Key(
+            "of `passed`, where it is worse: the expectation that this trial failed",
+            null="it is not known",
+        ),
+    ] = None
 
 
 class GateRow(Record, frozen=True, kw_only=True):

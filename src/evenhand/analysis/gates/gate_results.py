@@ -17,6 +17,8 @@ GateVerdict = Literal["worse", "nothing", "undecided", "not worse", "better"]
 
 GRAVEST: tuple[GateVerdict, ...] = ("worse", "nothing", "undecided", "not worse", "better")
 """From the gravest on."""
+CHANGES = 100
+"""So many changed cases of each result are listed."""
 
 
 class Advice(Record, frozen=True, kw_only=True):
@@ -63,6 +65,7 @@ class GateResult(Record, frozen=True, kw_only=True):
             None where nothing was tested.
         where: The file and line that its eval stands in, `path:line`; empty where that is not known.
         places: By case the place in the plan of its first trial that did not pass, or else of its first.
+        failed: By case the expectation that this trial failed, where the pass rate is worse.
     """
 
     metric: str
@@ -75,6 +78,7 @@ class GateResult(Record, frozen=True, kw_only=True):
     at_worst: float | None = None
     where: str = ""
     places: Mapping[str, int] = field(default_factory=dict[str, int])
+    failed: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Stopping(Record, frozen=True):

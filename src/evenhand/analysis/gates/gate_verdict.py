@@ -24,7 +24,7 @@ from evenhand.analysis.gates.gate_comparison import (
     judged,
     of_a_rate,
 )
-from evenhand.analysis.gates.gate_results import Gate, GateResult
+from evenhand.analysis.gates.gate_results import CHANGES, Gate, GateResult
 from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.trust.run_basis import basis_of
@@ -109,6 +109,7 @@ def gate(
     results = list(judged(results, margin, level))
     reused = sum(bool(trial.taken) for trial in run.trials())
     results = list(with_advice(results, columns, run, totals.trials - reused))
+    results = [_explained(one, run) for one in results]
     if not metrics:
         results = list(_once(results))
     return Gate(
@@ -215,6 +216,21 @@ def _places(run: RunFile) -> dict[int, dict[str, int]]:
             cases[trial.case] = trial.index
             passed.remove(key)
     return places
+
+
+def _explained(result: GateResult, run: RunFile) -> GateResult:
+    """The result; that of a pass rate with the expectation that each worse case failed, as far as they are listed."""
+    if result.metric != PASSED or result.compared is None:
+        return result
+    failed: dict[str, str] = {}
+    for change in result.compared.changed[:CHANGES]:
+        place = result.places.get(change.case)
+        if change.first is None or change.second is None or change.second >= change.first:
+            continue
+        trial = None if place is None else run.trial(place)
+        if trial is not None and trial.missed:
+            failed[change.case] = trial.missed[0].name
+    return replace(result, failed=failed)
 
 
 def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: bool) -> str:

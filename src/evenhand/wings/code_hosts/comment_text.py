@@ -149,12 +149,14 @@ def _changed(
         return
     unfolded = " open" if one.verdict == "worse" else ""
     yield from ("", f"<details{unfolded}><summary>{title}</summary>", "")
-    yield row(["", "case", "baseline", "now"])
-    yield row(["---", "---", "---:", "---:"])
+    explained = any(change.failed for change in one.changed[:most])
+    yield row(["", "case", "baseline", "now", *["failed"] * explained])
+    yield row(["---", "---", "---:", "---:", *["---"] * explained])
     for change in one.changed[:most]:
         mark = "✗" if change.verdict == "worse" else "✓"
         text = _linked(change, gate, links)
-        yield row([mark, text, _level(one, change.baseline), _level(one, change.now)])
+        why = [_cell(change.failed) if change.failed else ""] * explained
+        yield row([mark, text, _level(one, change.baseline), _level(one, change.now), *why])
     yield from _more(one.worse + one.better - min(most, len(one.changed)), "\n")
     yield from ("", "</details>")
 

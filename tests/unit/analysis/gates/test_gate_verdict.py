@@ -18,7 +18,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.render.gate import lines
+from evenhand.render.gate import document, lines
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]
@@ -78,6 +78,30 @@ async def test_the_verdict_on_a_pass_rate(
     outcome = gate(baseline, await a_run(make_run, trials(100, failing, errors)), 0.05)
     assert outcome.verdict == expected
     assert outcome.errors_decide == (errors == 9)
+
+
+async def test_a_case_that_became_worse_names_the_first_expectation_with_weight_that_it_failed(
+    make_run: Make, tmp_path: Path
+):
+    """In the document, beside the pass rate: other metrics say by their name what was missed."""
+    baseline = await against(make_run, tmp_path, trials(20))
+    worse = trials(20, failing=12)
+    worse[0] = replace(
+        worse[0],
+        outcomes=(
+            Outcome("polite", "pass", 1.0),
+            Outcome("short", "fail", 0.0, weight=0.0),
+            Outcome('contains "voucher"', "fail", 0.0, metric="words"),
+            Outcome("warm", "fail", 0.0),
+        ),
+        named_scores={"words": 0.0},
+    )
+    made = gate(baseline, await a_run(make_run, worse), 0.05)
+    (row,) = (one for one in document(made)["results"] if one["metric"] == "passed")
+    failed = {one["case"]: one["failed"] for one in row["changed"]}
+    assert failed["c000"] == 'contains "voucher"'
+    assert failed["c001"] == worse[1].outcomes[0].name
+    assert len(failed) == 12
 
 
 async def test_all_trials_taken_is_not_worse_however_few_they_are(make_run: Make, tmp_path: Path):

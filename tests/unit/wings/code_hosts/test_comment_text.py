@@ -27,7 +27,13 @@ def gate(results: int, cases: int, text: str, notes: int = 0) -> GateDocument:
     """A gate in which everything is worse, and all texts are these."""
     changed = tuple(
         GateChange(
-            case=f"{text}{i}", name=f"{text}{i}", verdict="worse", baseline=1.0, now=0.0, trial=i
+            case=f"{text}{i}",
+            name=f"{text}{i}",
+            verdict="worse",
+            baseline=1.0,
+            now=0.0,
+            trial=i,
+            failed=text,
         )
         for i in range(cases)
     )
@@ -70,6 +76,18 @@ def test_it_is_never_longer_than_a_host_takes(text: str, results: int, cases: in
     assert len(made) <= LONGEST
     if results > 40:
         assert re.search(r"and [\d,]+ more", made) or "| metric |" not in made
+
+
+def test_a_case_that_is_worse_says_which_expectation_it_failed():
+    """No column for it where that is not known of any."""
+    made = markdown(gate(1, 1, "x"), CommentLinks())
+    assert "| ✗ | `x0` | 1 | 0 | `x` |" in made
+    plain = gate(1, 1, "x")
+    rows = tuple(
+        replace(row, changed=[replace(one, failed=None) for one in row.changed])
+        for row in plain.results
+    )
+    assert "| ✗ | `x0` | 1 | 0 |\n" in markdown(replace(plain, results=rows), CommentLinks())
 
 
 def test_hostile_text_stands_in_code_spans_only():
