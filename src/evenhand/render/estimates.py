@@ -126,7 +126,7 @@ def estimate_lines(
         lines.append(
             f"  going by run {short_id(precedent.run)} ({settled}):"
             if estimates
-            else f"  no calls expected: run {short_id(precedent.run)} made none"
+            else f"  run {short_id(precedent.run)} made no calls; evals that changed since then may make some"
         )
     for estimate in estimates:
         tokens = (
