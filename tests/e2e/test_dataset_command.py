@@ -76,7 +76,7 @@ def test_a_dataset_is_split_and_nothing_is_overwritten(typed: Typed, tmp_path: P
     parts = [*Dataset.read(tmp_path / "faq-dev.csv"), *Dataset.read(tmp_path / "faq-test.csv")]
     assert sorted(case.id for case in parts) == ["fr", "moon"]
     again = typed("split", "faq.csv", "--into", "dev=1,test=1")
-    assert (again.returncode, "there already" in again.stderr) == (2, True)
+    assert (again.returncode, "already exist" in again.stderr) == (2, True)
     for into in ("dev", "dev=x", "../dev=1", "=1"):
         assert typed("split", "faq.csv", "--into", into).returncode == 2
 

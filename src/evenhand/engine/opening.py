@@ -116,9 +116,11 @@ class Opening:
         return False
 
     def _spread(self, seconds: float, now: float) -> None:
-        """Has as many as may be in flight sent within so many seconds."""
+        """Has as many as may be in flight sent within so many seconds, unless no more may be than go out at once."""
         self._until = now + seconds
-        if seconds > 0:
+        if self._ceiling <= AT_ONCE:
+            self.over = True
+        elif seconds > 0:
             rate = self._ceiling / seconds
             self._begin(rate, max(1.0, rate * LATE_S), now)
 

@@ -92,5 +92,5 @@ def test_a_skill_for_coding_agents_names_commands_and_options_that_are_there(tmp
         assert command is not None, name
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words.split() if word.startswith("--")} <= known, name
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exist"):
         scaffold(tmp_path, "agent")

@@ -57,6 +57,15 @@ def test_from_the_first_answer_on_all_that_may_be_in_flight_go_out_within_a_roun
     assert opening.over
 
 
+def test_where_no_more_may_be_in_flight_than_go_out_at_once_the_first_answer_ends_it():
+    """Whoever takes the place of an answered call need not wait."""
+    opening = Opening(AT_ONCE)
+    sent(opening, NOW)
+    opening.heard(0, NOW + 30, refused=False, took_s=30)
+    assert opening.over
+    assert opening.wait_s(NOW + 30) == 0
+
+
 def test_what_became_due_while_the_loop_was_busy_goes_out_at_once_but_no_more():
     """Of a pause of a tenth of a second, what became due in LATE_S."""
     opening = Opening(CEILING)

@@ -134,7 +134,9 @@ async def test_of_scores_every_judge_must_give_one(judged):
     """A mean of the others would be another number."""
     outcome = await judged(Jury(scores(3, 9, 5), of=Rating(CLARITY)), at_least=1)
     assert (outcome.outcome, outcome.error) == ("error", "judge")
-    assert outcome.reason.startswith("1 of 3 judges gave no score: asked twice:")
+    assert outcome.reason.startswith(
+        "1 of 3 judges gave no score: asked twice, without a usable answer:"
+    )
 
 
 async def test_the_same_judge_may_be_asked_several_times(judged):

@@ -75,7 +75,7 @@ async def test_an_unusable_answer_is_asked_for_once_more_and_then_an_error(judge
     judge = Scripted((bad, bad, said(True)))
     outcome = await judged(Passes("x", judge=judge), said(True))
     assert (outcome.outcome, outcome.error, outcome.score) == ("error", "judge", None)
-    assert outcome.reason.startswith("asked twice: ")
+    assert outcome.reason.startswith("asked twice, without a usable answer: ")
     assert len(judge.asked) == 2
     assert [m.role for m in judge.asked[1].messages] == ["system", "user", "assistant", "user"]
 

@@ -96,7 +96,7 @@ async def test_an_answer_that_names_neither_is_an_error(judged, bad):
     """In either order, after one more question."""
     outcome = await judged(preferred(), stuck(bad), output="ours")
     assert (outcome.outcome, outcome.error) == ("error", "judge")
-    assert outcome.reason.startswith("asked twice: the judge's winner is")
+    assert outcome.reason.startswith("asked twice, without a usable answer: the judge's winner is")
 
 
 async def test_a_doubt_in_either_order_is_warned_of(judged):

@@ -135,8 +135,8 @@ def folded(
 
     >>> folded("passed 75 % [61–86] of 40", 14, "- ", "  ")
     ['- passed 75 %', '  [61–86] of', '  40']
-    >>> folded("12 calls · cost unknown · 919 ms", 32)
-    ['12 calls · cost unknown ·', '919 ms']
+    >>> folded("12 calls · price unknown · 919 ms", 32)
+    ['12 calls · price unknown ·', '919 ms']
 
     Args:
         text: One line; the spaces that it begins with stay.

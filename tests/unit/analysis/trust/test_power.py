@@ -122,7 +122,7 @@ async def test_labels_are_counted_by_cases_where_these_are_repeated(make_run: Ma
     text = "\n".join(lines(Power(repeated, 0.05, 0.1)))
     assert "a label for each of 40 judged cases doesn't give ±10 points: judge more cases" in text
     text = "\n".join(lines(Power(repeated, 0.05, 0.2)))
-    assert "21 labels, each of another case, bring ±20 points" in text
+    assert "21 labels, each of another case, give ±20 points" in text
     assert Power(repeated, 0.05, 0.2).document()["labels"][0]["judged_cases"] == 40
     assert "each of another case" not in "\n".join(lines(Power(once, 0.05, 0.2)))
 

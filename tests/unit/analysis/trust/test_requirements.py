@@ -243,7 +243,7 @@ def test_a_metric_that_nobody_measures_is_said_with_those_there_are() -> None:
     with labelled(3, 0, require={"acuracy": at_least(0.9)}) as found:
         assert found.verdict == "undecided"
         (line, _) = requirement_lines(found.file, ["labels"])
-        assert line.startswith("! acuracy, wanted at least 0.9: no trial measured it")
+        assert line.startswith("! acuracy, wanted at least 0.9: no trial has this metric")
         assert "accuracy, characters" in line
 
 

@@ -203,7 +203,7 @@ def test_an_eval_that_expects_nothing_has_no_verdict_and_is_an_error_when_strict
         report = " ".join(str(found).split())
         assert [row["outcome"] for row in found.rows()] == ["not_applicable", "pass", "error"] * 2
     assert report.count("expects nothing") == 1
-    assert f"test_running.py:{evals.evals[0].first}: empty: silent expects nothing:" in report
+    assert f"test_running.py:{evals.evals[0].first}: empty: silent expects nothing, " in report
     with run(evals, home=tmp_path, strict=True) as found:
         assert [row["outcome"] for row in found.rows()] == ["error", "pass", "error"] * 2
         assert found.rows()[0]["reason"] == "the eval expects nothing"

@@ -32,7 +32,7 @@ def test_a_dataset_becomes_an_eval_set_that_runs_once_the_application_is_called(
     totals = run.totals()
     assert (totals.trials, totals.passed, totals.not_applicable) == (2, 1, 1)
     assert "Faithfulness" in made.sets[0].read_text()
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exist"):
         move_in([tmp_path / "goldens.json"], tmp_path / "evals here", "deepeval")
 
 

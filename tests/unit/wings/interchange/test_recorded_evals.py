@@ -225,7 +225,7 @@ def test_choices_by_likelihood_are_written_for_an_application(tmp_path: Path):
     (row,) = rows_of(tmp_path / "mine/evals/arc.jsonl")
     assert (row["input"], row["expected"]) == ("Q", "white")
     compile(made.sets[0].read_text("utf-8"), "set", "exec")
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exist"):
         move_samples_in([path], tmp_path / "mine")
 
 

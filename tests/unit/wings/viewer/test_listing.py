@@ -26,18 +26,21 @@ async def test_what_was_read_is_kept_until_the_file_changes(
 ) -> None:
     """The second list opens no file; a changed one is opened again. One that cannot be read is listed, and says why."""
     home = summaries_run.path.parent.parent
-    (home / "runs" / "01BROKEN.db").write_bytes(b"nonsense" * 100)
+    (home / "runs" / "01BR0KEN00000000000000000A.db").write_bytes(b"nonsense" * 100)
     monkeypatch.setenv("EVENHAND_HOME", str(home))
     opened: list[Path] = []
     real = RunFile.open
     monkeypatch.setattr(listing.RunFile, "open", lambda path: (opened.append(path), real(path))[1])
     runs = Runs(home)
     first = runs.list()
-    assert "01BROKEN.db" in {run.id: run for run in first}["01BROKEN"].problem
+    assert (
+        "01BR0KEN00000000000000000A.db"
+        in {run.id: run for run in first}["01BR0KEN00000000000000000A"].problem
+    )
     assert len(opened) == 2
     assert runs.list() == first
     assert len(opened) == 2
-    (home / "runs" / "01BROKEN.db").write_bytes(b"other nonsense" * 100)
+    (home / "runs" / "01BR0KEN00000000000000000A.db").write_bytes(b"other nonsense" * 100)
     runs.list()
     assert len(opened) == 3
 

@@ -65,9 +65,9 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
             what = (
                 "pushed"
                 if done.new
-                else "there already, new labels pushed"
+                else "already there, new labels pushed"
                 if done.labelled
-                else "there already, unchanged"
+                else "already there, unchanged"
             )
             size = sum(part.size for part in manifest.file) / 1e6
             tell(
