@@ -176,7 +176,8 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     there = [str(to) for to in files.values() if to.exists()]
     if there:
         hint = "Move it away, or give the part another name."
-        raise UsageError(f"there already: {', '.join(there)}", hint=hint)
+        verb = "exists" if len(there) == 1 else "exist"
+        raise UsageError(f"{', '.join(there)} already {verb}", hint=hint)
     for name, dataset_part in data.split(parts, seed=seed, by=by, group=group).items():
         dataset_part.write(files[name])
         click.echo(f"{safe(str(files[name]))}: {count(len(dataset_part), 'case')}")

@@ -189,7 +189,7 @@ def run_lines(runs: Sequence[ImportedFile], names: Sequence[str]) -> Iterator[st
             clip(safe(one.name), 28),
             clip(safe(", ".join(v.model for v in one.meta.variants)), 24),
             _came_to(one.totals),
-            "" if one.new else "there already",
+            "" if one.new else "already there",
         )
         for one, name in zip(runs, names, strict=True)
     ]
@@ -203,7 +203,7 @@ def run_lines(runs: Sequence[ImportedFile], names: Sequence[str]) -> Iterator[st
 def dataset_lines(datasets: Sequence[ImportedDataset]) -> Iterator[str]:
     """A line for each dataset."""
     for one in datasets:
-        there = "" if one.new else ", there already"
+        there = "" if one.new else ", already there"
         yield f"  {safe(str(one.path))}: {count(one.cases, 'case')} of {safe(clip(one.name, 60))}{there}"
 
 
