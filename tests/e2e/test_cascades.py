@@ -264,7 +264,7 @@ def test_a_first_judge_that_is_a_coin_saves_nothing_and_the_report_says_so(tmp_p
         evenhand("run", "--no-cache")
         asked_then = sum("decisions" not in request.path for request in fake.requests[before:])
     assert (
-        "the first judge decides nothing at a risk of 15 % (95 % confidence): it saves nothing"
+        "the first judge decides nothing at a risk of 15 % (95 % confidence): so it saves nothing"
         in text
     )
     assert asked_then == ITEMS
@@ -465,7 +465,7 @@ def test_what_nobody_decides_is_what_a_person_gets(tmp_path: Path):
     assert len(opened) > 10
     # The first trial of the first run was in error: the judges of the others are named all the same.
     assert "both judges were asked about 199 outputs" in first
-    assert "nobody" in said
+    assert "neither of them" in said
     assert "replayed answers included" in said
     assert f"next: evenhand label {run['run']['id'][:10]} --unsure 0.08" in said
     assert "limits or prompt of the judges' cascade changed" in gate

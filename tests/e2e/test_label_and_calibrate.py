@@ -131,7 +131,7 @@ def test_labelling_without_a_terminal_says_how_to_do_it_in_a_file(
     assert "--to draw.csv" in done.stderr
     done = evenhand("label", "--draw", "2", "--from", "x.csv")
     assert done.returncode == 2
-    assert "goes with neither" in done.stderr
+    assert "can't be combined with --draw or --to" in done.stderr
     done = evenhand("calibrate")
     assert (done.returncode, "no verdict" in done.stdout) == (0, True)
     assert not (tmp_path / "calibration.json").exists()

@@ -90,7 +90,7 @@ def test_a_wait_is_told_where_it_is_long_and_more_than_a_tenth(waits: Any, is_to
     """With both means, and what to do."""
     lines = _waited(waits)
     assert bool(lines) == is_told
-    assert all("latencies leave the wait out" in line and "-j" in line for line in lines)
+    assert all("latencies exclude the wait" in line and "-j" in line for line in lines)
 
 
 def test_a_trial_shows_when_its_answer_began_and_how_long_it_waited(tmp_path: Path):

@@ -23,12 +23,8 @@ OWN = """
 from evenhand.core.encoding import digest, encode
 
 ENDS_EARLY = "the file ends early"
-
-
-def count(number, one, many=""):
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 """
-"""What our reader has besides what packages may import: a hash, a sentence and a plural."""
+"""What our reader has besides what packages may import: a hash and a sentence."""
 Evenhand = Callable[..., subprocess.CompletedProcess[str]]
 
 pytestmark = pytest.mark.timeout(300)
@@ -44,7 +40,7 @@ def moved_out(text: str) -> str:
 
     text = re.sub(r"^from evenhand\.\S+ import (\([^)]*\)|.*)\n", noted, text, flags=re.MULTILINE)
     public = sorted(set(names) & set(importers.__all__))
-    assert set(names) - set(public) == {"ENDS_EARLY", "count", "digest", "encode"}
+    assert set(names) - set(public) == {"ENDS_EARLY", "digest", "encode"}
     begin = "from __future__ import annotations\n"
     return text.replace(
         begin, f"{begin}\nfrom evenhand.doors.importers import {', '.join(public)}\n{OWN}"

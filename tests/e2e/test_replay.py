@@ -251,4 +251,4 @@ def test_a_run_that_recorded_no_call_says_that_an_unrecorded_client_still_sends(
         main(["run", "own_evals.py", "--replay", "latest"])
     said = " ".join(capsys.readouterr().err.split())
     assert "has no recorded calls to answer from" in said
-    assert "any other sends" in said
+    assert "all others really send" in said

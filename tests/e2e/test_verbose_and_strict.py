@@ -195,7 +195,7 @@ def test_an_eval_that_expects_nothing_is_warned_of_once(folder: Path):
     assert code == 3
     assert (
         " ".join(out.split()).count(
-            "evals/shop_evals.py:19: shop: is_silent expects nothing: there is no verdict"
+            "evals/shop_evals.py:19: shop: is_silent expects nothing, so there is no verdict"
         )
         == 1
     )

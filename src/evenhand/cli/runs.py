@@ -93,7 +93,9 @@ def tag(run: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> int:
     rest = [each for each in known if tags and each not in tags]
     after = rest if remove else [*known, *tags]
     remarks = (
-        remark(path, {"tags": after}, was={"tags": known}) if remove or tags else _remarks(path)
+        remark(path, {"tags": after}, was={"tags": list(known)})
+        if remove or tags
+        else _remarks(path)
     )
     if as_json:
         _say_remarks(path, remarks)

@@ -19,7 +19,14 @@ from evenhand.doors.importers.foreign_cases import alone, fields_of, line_of, te
 from evenhand.doors.importers.foreign_files import Found, find, moment_of
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
+from evenhand.doors.importers.recorded import (
+    RecordedDataset,
+    Recordings,
+    each_once,
+    numbered,
+    recorded_dataset,
+    recordings,
+)
 from evenhand.languages.documents.foreign import Note, Notes, Part, read_values, shown
 
 __all__ = [
@@ -45,8 +52,10 @@ __all__ = [
     "find",
     "line_of",
     "moment_of",
+    "numbered",
     "outcome_of",
     "read_values",
+    "recorded_dataset",
     "recordings",
     "shown",
     "tell_unread",
