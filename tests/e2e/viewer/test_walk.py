@@ -115,6 +115,13 @@ def test_a_cell_tells_retries_and_where_answers_came_from(
     assert "provider" in told[0]
 
 
+ON_SCREEN = """() => {
+    const panel = document.querySelector("details.menu[open] > .menu-panel")
+    const box = panel && panel.getBoundingClientRect()
+    return box && box.left >= 0 && box.right <= innerWidth
+}"""
+
+
 def test_menus_stay_on_the_screen(served: Any, runs: list[str], watch: Any):
     """Wherever the button is, and however narrow the screen."""
     seen = watch(served.link)
@@ -125,10 +132,8 @@ def test_menus_stay_on_the_screen(served: Any, runs: list[str], watch: Any):
         for menu in page.locator("details.menu > summary").all():
             if menu.is_visible():
                 menu.click()
-                box = page.locator("details.menu[open] > .menu-panel").bounding_box()
-                assert box is not None
-                assert box["x"] >= 0, (width, menu.inner_text())
-                assert box["x"] + box["width"] <= width, (width, menu.inner_text())
+                # A browser says that a menu is open a moment later; then it is put in its place.
+                page.wait_for_function(ON_SCREEN)
                 page.keyboard.press("Escape")
 
 
