@@ -264,7 +264,7 @@ def test_a_first_judge_that_is_a_coin_saves_nothing_and_the_report_says_so(tmp_p
         evenhand("run", "--no-cache")
         asked_then = sum("decisions" not in request.path for request in fake.requests[before:])
     assert (
-        "the first judge decides nothing at a risk of 15 % (95 % confidence): so it saves nothing"
+        "the first judge decides nothing at a risk of 15 % (95 % confidence), so it saves nothing"
         in text
     )
     assert asked_then == ITEMS

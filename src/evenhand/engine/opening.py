@@ -82,7 +82,8 @@ class Opening:
 
     def failed(self) -> None:
         """A call failed for a reason of its own, which says nothing of limits: that is an answer, too."""
-        self.over = self.over or not self._named
+        # Where the others go out within a round trip already, a failure is no reason to send them all at once.
+        self.over = self.over or not (self._named or self._until < float("inf"))
 
     def heard(self, named: float, now: float, *, refused: bool, took_s: float = 0.0) -> bool:
         """A call was answered, or refused.

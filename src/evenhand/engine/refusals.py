@@ -14,7 +14,7 @@ SHEDDING = 0.1
 SPREAD = 3.5
 """By so many standard deviations: one burst in some thousand is an accident."""
 AT_FIRST = 2.0
-"""The same among an account's first calls: a limit refuses all that are sent until it is known."""
+"""So many deviations are enough among an account's first calls: a limit refuses all of them until it is known."""
 LONG_RUN = 100
 """Calls that are a long run."""
 LEAST_REFUSED = 5

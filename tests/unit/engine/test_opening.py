@@ -85,6 +85,16 @@ def test_a_call_that_fails_for_a_reason_of_its_own_opens_it():
     assert (sent(opening, NOW), sent(named, NOW)) == (100, 0)
 
 
+def test_a_call_that_fails_while_the_others_go_out_within_a_round_trip_does_not_send_them_all_at_once():
+    """They keep their pace."""
+    opening = Opening(CEILING)
+    sent(opening, NOW)
+    opening.heard(0, NOW, refused=False, took_s=0.2)
+    opening.failed()
+    assert sent(opening, NOW) == 0
+    assert not opening.over
+
+
 def test_a_call_that_is_not_sent_leaves_its_place_to_another():
     """No more than that."""
     opening = Opening(CEILING)

@@ -418,7 +418,7 @@ def _apart(small: _Values, large: _Values) -> bool:
     """Whether the one lies on a smaller scale than the other. Counts, which have none, are whole numbers from 0 up."""
     if large.least < 0 or large.most > _LARGEST or large.mean < _ABOVE:
         return False
-    # A quotient of means has no effect here; scores from −1 to 1 are told by their sign.
+    # A quotient of means says nothing here; scores from −1 to 1 are told by their sign.
     if small.mean <= 0:
         return small.shares and small.least < 0
     times = large.mean / small.mean

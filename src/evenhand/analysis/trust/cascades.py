@@ -90,7 +90,7 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
             ]
         elif self.limits.first is None:
             words = [
-                f"the first judge decides nothing {at}: so it saves nothing; label more, or name the second one alone"
+                f"the first judge decides nothing {at}, so it saves nothing; label more, or name the second one alone"
             ]
         else:
             words = [
