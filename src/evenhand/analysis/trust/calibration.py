@@ -175,8 +175,8 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
             )
         if self.repeated:
             notes.append(
-                f"{count(self.repeated, 'label')} for further repeats of a case: they add the less, the more alike"
-                " repeats are; labels of other cases add more"
+                f"{count(self.repeated, 'label')} for further repeats of a case: the more alike repeats are,"
+                " the less these add; labels of other cases add more"
             )
         if self.stopped and self.corrected is not None:
             notes.append(LOOKED)

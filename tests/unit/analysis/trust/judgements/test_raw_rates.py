@@ -90,7 +90,7 @@ async def test_labels_of_repeats_are_not_taken_for_labels_of_cases_without_a_wor
             (judge,) = calibrate(labelled).judges
         notes.append([note for note in judge.warnings if "repeats" in note])
     (note,), none = notes
-    assert note.startswith("28 labels for further repeats of a case: they add the less")
+    assert note.startswith("28 labels for further repeats of a case: the more alike repeats are")
     assert none == []
 
 
