@@ -4,6 +4,8 @@ import { about, type Problem } from "../data/problem";
 
 export interface Answers<A> {
   readonly answers: readonly A[];
+  /** How many items have an answer that is kept: those under way don't count yet. */
+  readonly done: number;
   /** Which item is shown; -1 once all are answered. */
   readonly at: number;
   readonly go: (at: number) => void;
@@ -22,6 +24,7 @@ export interface Answers<A> {
  */
 export function useAnswers<A>(first: readonly A[], word: (answer: A) => string | null, trouble: (problem: Problem | undefined) => void, person = ""): Answers<A> {
   const [answers, set] = useState(first);
+  const [stored, store] = useState(first);
   const [at, go] = useState(() => nextWithout(first.map(word), beginning(person, first.length) - 1));
   const queue = useRef(Promise.resolve());
   const send = (keep: () => Promise<unknown>, undo?: () => void): void => {
@@ -35,15 +38,18 @@ export function useAnswers<A>(first: readonly A[], word: (answer: A) => string |
   };
   const put = (item: number, answer: A, keep: () => Promise<unknown>): readonly A[] => {
     const before = answers[item]!;
-    send(keep, () => {
+    const replaced = (all: readonly A[]): readonly A[] => all.map((each, i) => (i === item ? answer : each));
+    const kept = (): void => store(replaced);
+    send(() => keep().then(kept), () => {
       set((now) => now.map((each, i) => (i === item && each === answer ? before : each)));
       go((now) => (now < 0 ? item : now));
     });
-    const changed = answers.map((each, i) => (i === item ? answer : each));
+    const changed = replaced(answers);
     set(changed);
     return changed;
   };
-  return { answers, at, go, put, send, then: (what) => void queue.current.then(what) };
+  const done = stored.filter((answer) => word(answer) !== null).length;
+  return { answers, done, at, go, put, send, then: (what) => void queue.current.then(what) };
 }
 
 const GOLDEN = 0.618;

@@ -149,7 +149,7 @@ interface ItemsProps extends Pick<Props, "md" | "setMd"> {
 
 function Items({ draw, more, source, run, author, asked, again, trouble, md, setMd }: ItemsProps) {
   const { items } = draw;
-  const { answers: verdicts, at, go, put: keep, send, then } = useAnswers<Verdict>(items.map(({ verdict }) => verdict), (verdict) => verdict, trouble, source.person);
+  const { answers: verdicts, done, at, go, put: keep, send, then } = useAnswers<Verdict>(items.map(({ verdict }) => verdict), (verdict) => verdict, trouble, source.person);
   const [last, remember] = useState<readonly number[]>([]);
   const item = items[at];
   const put = (index: number, verdict: Verdict): readonly Verdict[] => {
@@ -173,7 +173,6 @@ function Items({ draw, more, source, run, author, asked, again, trouble, md, set
   };
   const skip = (): void => go(nextWithout(verdicts, at));
   useKeys({ p: () => say("pass"), f: () => say("fail"), s: skip, u: undo, c: () => focusOn("labelling-code"), n: () => focusOn("labelling-note") }, !asked);
-  const done = verdicts.filter((verdict) => verdict !== null).length;
   const [scores, score] = useState<ReadonlyMap<number, number | null>>(new Map());
   const scoreOf = (of: DrawnItem): number | null => scores.get(of.index) ?? (scores.has(of.index) ? null : of.score);
   const rate = (value: number): void => {
@@ -187,6 +186,7 @@ function Items({ draw, more, source, run, author, asked, again, trouble, md, set
   const remark = (field: "code" | "note", text: string): void => {
     if (item !== undefined) send(() => source.label(run, { index: item.index, field, value: text === "" ? null : text, author, blind: true }));
   };
+  if (item === undefined && done < items.length) return <Waiting>Keeping the last labels…</Waiting>;
   if (item === undefined) {
     return (
       <Told title={`All ${count(items.length, "output")} labelled`}>

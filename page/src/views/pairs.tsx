@@ -99,7 +99,7 @@ interface PairsProps extends Pick<Props, "md" | "setMd"> {
 
 function Pairs({ draw, more, source, run, author, asked, again, trouble, md, setMd }: PairsProps) {
   const { items, ranking } = draw;
-  const { answers, at, go, put: keep, then } = useAnswers<PairAnswer | null>(items.map(({ answer }) => answer), (answer) => answer, trouble, source.person);
+  const { answers, done, at, go, put: keep, then } = useAnswers<PairAnswer | null>(items.map(({ answer }) => answer), (answer) => answer, trouble, source.person);
   const [last, remember] = useState<readonly number[]>([]);
   const item: DrawnPair | undefined = items[at];
   const put = (index: number, answer: PairAnswer | null): readonly (PairAnswer | null)[] => {
@@ -125,7 +125,7 @@ function Pairs({ draw, more, source, run, author, asked, again, trouble, md, set
   const first = (): void => say("first");
   const second = (): void => say("second");
   useKeys({ 1: first, l: first, ArrowLeft: first, 2: second, r: second, ArrowRight: second, t: () => say("tie"), s: skip, u: undo }, !asked);
-  const done = answers.filter((answer) => answer !== null).length;
+  if (item === undefined && done < items.length) return <Waiting>Keeping the last answers…</Waiting>;
   if (item === undefined) {
     return (
       <Told title={`All ${count(items.length, "pair")} compared`}>

@@ -87,7 +87,7 @@ interface ItemsProps extends Props {
 
 function Items({ draw, more, source, run, author, again, trouble, md, setMd }: ItemsProps) {
   const { items } = draw;
-  const { answers: said, at, go, put: keep, then } = useAnswers<Reviewed>(items.map(({ verdict, note }) => ({ verdict, note })), ({ verdict }) => verdict, trouble, source.person);
+  const { answers: said, done, at, go, put: keep, then } = useAnswers<Reviewed>(items.map(({ verdict, note }) => ({ verdict, note })), ({ verdict }) => verdict, trouble, source.person);
   const verdicts = said.map(({ verdict }) => verdict);
   const [last, remember] = useState<readonly number[]>([]);
   const field = useRef<HTMLInputElement>(null);
@@ -127,7 +127,7 @@ function Items({ draw, more, source, run, author, again, trouble, md, setMd }: I
   };
   const skip = (): void => go(nextWithout(verdicts, at));
   useKeys({ p: pass, f: fail, n: fail, s: skip, u: undo });
-  const done = verdicts.filter((verdict) => verdict !== null).length;
+  if (item === undefined && done < items.length) return <Waiting>Keeping the last reviews…</Waiting>;
   if (item === undefined) {
     return (
       <Told title={`All ${count(items.length, "output")} reviewed`}>

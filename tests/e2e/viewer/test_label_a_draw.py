@@ -141,7 +141,8 @@ def test_a_label_that_could_not_be_kept_does_not_count_and_its_output_comes_agai
     page.get_by_text("1 of 3 labelled").wait_for()
     seen.context.set_offline(True)
     for key in "pf":
-        page.keyboard.press(key)
+        with page.expect_event("requestfailed"):
+            page.keyboard.press(key)
         page.get_by_role("alert").get_by_text("was not kept").wait_for()
     page.get_by_text("1 of 3 labelled").wait_for()
     seen.context.set_offline(False)
@@ -151,3 +152,32 @@ def test_a_label_that_could_not_be_kept_does_not_count_and_its_output_comes_agai
     with RunFile.open(path) as run:
         labels = standing_labels(run.metric_labels())
     assert sorted(each["me"].verdict or "" for each in labels.values()) == ["fail", "fail", "pass"]
+
+
+def test_a_label_counts_once_the_viewer_has_kept_it(judged: tuple[str, Path], watch: Any):
+    """While the viewer's answer is awaited, the page goes on, but counts no label and doesn't call all of them done."""
+    link, path = judged
+    seen = watch(link)
+    page = seen.page
+    seen.turn(path.stem, view="label")
+    page.get_by_label("Outputs to draw").fill("2")
+    page.get_by_role("button", name="Draw").click()
+    page.get_by_role("button", name="Label without one").click()
+    page.get_by_text("0 of 2 labelled").wait_for()
+    awaited: list[Any] = []
+
+    def hold(route: Any) -> None:
+        awaited.append(route)
+
+    page.route("**/verdicts", hold, times=1)
+    with page.expect_request("**/verdicts"):
+        page.keyboard.press("p")
+    page.get_by_text("0 of 2 labelled").wait_for()
+    page.keyboard.press("f")
+    page.get_by_text("Keeping the last labels").wait_for()
+    (first,) = awaited
+    first.continue_()
+    page.get_by_text("All 2 outputs labelled").wait_for()
+    with RunFile.open(path) as run:
+        labels = standing_labels(run.metric_labels())
+    assert sorted(each["me"].verdict or "" for each in labels.values()) == ["fail", "pass"]
