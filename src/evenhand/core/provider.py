@@ -50,6 +50,8 @@ class Request(Record, frozen=True):
         stated: The worst price is what somebody has said that a call costs at most, and not that of its tokens.
         beyond: What it asks for that the price of its tokens doesn't cover, in words; empty for nothing.
         tokens_out: The most tokens that can come back; None where that is not known.
+        unsent: What the answer depends on beside the request, as a script does: another run is given the answer only
+            where this is the same. Empty for nothing.
     """
 
     identity: bytes
@@ -62,6 +64,7 @@ class Request(Record, frozen=True):
     stated: bool = False
     beyond: str = ""
     tokens_out: int | None = None
+    unsent: str = ""
 
 
 class RateLimits(Record, frozen=True):

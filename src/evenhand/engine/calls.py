@@ -167,6 +167,8 @@ class CallDesk:
             draw += f".{_writable(planned.case.id)}"
             if role == "subject":
                 draw += f".{self._name_of(planned.variant)}"
+        if request.unsent:
+            draw += f".{request.unsent}"
         start = CallStart(
             trial=planned.index,
             key=request.key,

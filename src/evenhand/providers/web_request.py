@@ -45,7 +45,7 @@ def filled_in(
         variables: What templates may use; `prompt` is the prompt as it was.
     """
     body = config.get("body")
-    method = fill(str(config.get("method") or "GET"), variables).upper()
+    method = fill(method_of(config), variables).upper()
     headers = {"content-type": _kind(body)} if body is not None and method != "GET" else {}
     headers.update({str(k).lower(): str(v) for k, v in as_mapping(config.get("headers")).items()})
     headers = {name: fill(value, variables) for name, value in headers.items()}
@@ -62,6 +62,11 @@ def filled_in(
         headers,
         None if method == "GET" else _body(body, prompt, variables, fill, is_json=is_json),
     )
+
+
+def method_of(config: Mapping[str, Any]) -> str:
+    """The method that a config names, perhaps as a template; without one, POST where there is a body, or else GET."""
+    return str(config.get("method") or ("GET" if config.get("body") is None else "POST"))
 
 
 def _kind(body: object) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
+from uuid import uuid4
 
 from evenhand.core.encoding import decode, decoded, digest, encode
 from evenhand.core.errors import BadRequest
@@ -48,6 +49,12 @@ class Scripted:
     asked: list[Prompt] = field(default_factory=list[Prompt])
     in_flight: int = 0
     most_at_once: int = 0
+    _script: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # What a function answers depends on more than can be seen: each Scripted with one is a script of its own.
+        replies = self.replies
+        self._script = uuid4().hex if callable(replies) else digest(repr(replies))
 
     def request(self, prompt: Prompt) -> Request:
         parts = {
@@ -66,6 +73,7 @@ class Scripted:
             tokens_in=len(prompt.text) // 4,
             cost_bound_usd=self.bound_usd,
             cost_hidden_usd=self.hidden_usd,
+            unsent=self._script,
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

@@ -104,6 +104,13 @@ async def test_an_object_is_sent_as_json_with_its_texts_filled_in(service):
     assert json.loads(body) == {"q": said, "who": "Ann", "deep": [said]}
 
 
+async def test_a_body_is_sent_where_no_method_is_named(service):
+    """By POST: a GET would leave it out, and the service would never see the prompt."""
+    await asked(service, {"body": {"q": "{{prompt}}"}}, "how many?")
+    method, _, _, body = service.seen[0]
+    assert (method, json.loads(body)) == ("POST", {"q": "how many?"})
+
+
 async def test_a_text_that_is_json_goes_into_the_body_as_what_it_is(service):
     """A chat prompt becomes a list of messages."""
     chat = '[{"role": "user", "content": "x"}]'

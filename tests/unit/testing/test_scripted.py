@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import evenhand.testing
+from evenhand import EvalSet, Expect, Model, run
 from evenhand.core.errors import BadRequest, Overloaded
 from evenhand.core.message import Prompt
 from evenhand.engine.code import CodeHost
@@ -23,6 +24,27 @@ async def test_replies_come_in_turn_and_then_from_the_start():
     model = Scripted(("one", "two"))
     assert [await say(model, "x") for _ in range(3)] == ["one", "two", "one"]
     assert [prompt.text for prompt in model.asked] == ["x"] * 3
+
+
+@pytest.mark.parametrize(
+    "scripts", [(("yes",), ("no",)), ({"": "yes"}, {"": "no"}), (lambda _: "yes", lambda _: "no")]
+)
+def test_another_script_is_not_given_the_cached_answers_of_the_first(tmp_path, scripts):
+    """Whoever edits a script sees what it says now. The same texts are taken from the cache."""
+    outputs: list[object] = []
+    for replies in (*scripts, scripts[1]):
+        evals = EvalSet("edited", model=Scripted(replies))
+
+        @evals.eval
+        async def says(model: Model, expect: Expect) -> str:
+            expect(True, "is asked")
+            return (await model.generate("hi")).text
+
+        with run(evals, home=tmp_path, progress=False) as result:
+            outputs.append(result.trial(0).output)
+            cached = result.totals().cached
+    assert outputs == ["yes", "no", "no"]
+    assert cached == (0 if callable(scripts[0]) else 1)
 
 
 async def test_replies_by_what_is_asked_or_as_a_function_says():
