@@ -481,10 +481,18 @@ def _missed_assert(error: AssertionError, message: str) -> MissedAssert | None:
     lines = range(first, (last.end_lineno or first) + 1)
     text = " ".join(linecache.getline(last.filename, line).strip() for line in lines)
     with contextlib.suppress(SyntaxError):  # a line of something longer
-        node = ast.parse(text).body[0]
-        condition = node.test if isinstance(node, ast.Assert) else node
+        tree = ast.parse(text)
+        # Other statements may share the line, even other asserts.
+        column = (last.colno or 0) - _indent(linecache.getline(last.filename, first))
+        asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+        meant = [node for node in asserts if node.col_offset <= column] or asserts
+        condition = meant[-1].test if meant else tree.body[0]
         text = f"assert {ast.unparse(condition)}"
     return MissedAssert(last.filename, first, text[:HINT_LIMIT], message) if text else None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _cancelled_itself(name: str) -> CodeError:

@@ -27,7 +27,7 @@ NAMED = 3
 NAME = 40
 TABLE = 3
 """From so many columns on, what repeats say is a table."""
-ALIKE = "all cases may be equally likely to pass, so which ones waver may be chance: "
+ALIKE = "all cases may be equally likely to pass, so which ones are flaky may be chance: "
 
 
 def findings(
@@ -140,20 +140,20 @@ def _repeats_table(run: RunFile, grid: Grid, results: Sequence[Repeats]) -> list
         if result.tries:
             tries = result.tries[-1]
             name, k = f"of {tries.k} tries", tries.k
-            head = (name, f"pass@{k} (any)", f"pass^{k} (all)", "wavering")
+            head = (name, f"pass@{k} (any)", f"pass^{k} (all)", "flaky")
             if head not in rows:
                 rows.append(head)
-            wavering = f"{len(result.flaky):,} of {result.cases:,}"
+            flaky = f"{len(result.flaky):,} of {result.cases:,}"
             shares = (share_words(*tries.once), share_words(*tries.always))
-            rows.append((grid.names[result.variant], *shares, wavering))
+            rows.append((grid.names[result.variant], *shares, flaky))
     wide = [max(map(columns, cells)) for cells in zip(*rows, strict=True)]
     lines = [
         "   ".join(padded(cell, wide[i]) for i, cell in enumerate(row)).rstrip() for row in rows
     ]
     chance = [grid.names[r.variant] for r in results if r.flaky and _by_chance(run, r)]
-    wavering = sum(1 for r in results if r.flaky)
     if chance:
-        which = f"{', '.join(in_ranges(chance))}: " if len(chance) < wavering else ""
+        some = len(chance) < sum(1 for r in results if r.flaky)
+        which = f"{', '.join(in_ranges(chance))}: " if some else ""
         lines.append(f"{which}{ALIKE.removesuffix(': ')}")
     return lines
 

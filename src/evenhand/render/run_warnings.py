@@ -186,7 +186,7 @@ def _chosen(run: RunFile) -> list[str]:
         return []
     left_out = "comparisons" if len(run.meta.variants) > 1 else ""
     if run.meta.repeats > 1:
-        left_out += f"{', ' if left_out else ''}pass@k and cases that waver"
+        left_out += f"{', ' if left_out else ''}pass@k and flaky cases"
     return [CHOSEN + (f"; {left_out} are left out" if left_out else "")]
 
 

@@ -40,10 +40,9 @@ class Invocation(Record, frozen=True):
         return row
 
     def __str__(self) -> str:
-        arguments = (
-            "unreadable arguments" if self.arguments is None else arguments_text(self.arguments)
-        )
-        return f"{self.name}({arguments})"
+        if self.arguments is None:
+            return self.name if self.raw is None else f"{self.name}(unreadable arguments)"
+        return f"{self.name}({arguments_text(self.arguments)})"
 
 
 def invocations(output: object) -> tuple[Invocation, ...]:

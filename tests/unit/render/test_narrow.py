@@ -238,7 +238,7 @@ async def test_nothing_is_concluded_from_trials_that_were_chosen_by_their_outcom
     assert ("pass^" in text) is not told
     assert (
         "  ! trials were chosen by outcome: rates say nothing about the others; "
-        "pass@k and cases that waver are left out\n" in text
+        "pass@k and flaky cases are left out\n" in text
     ) is told
     assert bool(found["rates"][0]["tries"]) is not told
     assert bool(found["rates"][0]["flaky"]) is not told

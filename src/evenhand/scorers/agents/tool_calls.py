@@ -213,6 +213,11 @@ def _calls_text(calls: Sequence[Invocation]) -> str:
 
 def _unreadable(question: object, calls: Sequence[Invocation]) -> ScoreError:
     call = next(call for call in calls if call.arguments is None)
+    if call.raw is None:
+        return ScoreError(
+            f"{question}: the arguments of {call.name} are not known",
+            hint=f"It is neither met nor missed. A step of your own says them: expect.step({call.name!r}, {{}}).",
+        )
     return ScoreError(
         f"{question}: the arguments of {call.name} cannot be read: {quoted(shown(call.raw))}",
         hint="It is neither met nor missed. A reply that was cut off ends in the middle of its arguments.",

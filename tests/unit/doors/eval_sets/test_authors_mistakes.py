@@ -152,6 +152,19 @@ def test_a_plain_assert_in_an_eval_is_a_failure_with_its_expression(tmp_path: Pa
     assert second.metadata["assert"].startswith("asserts_evals.py:")
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["total = 4; assert total == 5", "assert 1; assert (total := 4) == 5", "if 1: assert 4 == 5"],
+)
+def test_an_assert_is_named_whatever_else_is_on_its_line(tmp_path: Path, line: str) -> None:
+    """Its name in reports is the condition that did not hold, and no other statement."""
+    file = tmp_path / "line_evals.py"
+    head = "from evenhand import EvalSet\nevals = EvalSet('line')\n@evals.eval\n"
+    file.write_text(f"{head}def sums(expect):\n    {line}\n")
+    (outcome,) = only(find([str(file)]).sets[0]).outcomes
+    assert outcome.name == f"assert {line.rpartition('assert ')[2]}"
+
+
 def test_an_assert_of_the_application_is_an_error(tmp_path: Path) -> None:
     """It has failed itself, and said nothing of its answer."""
     app: dict[str, object] = {}

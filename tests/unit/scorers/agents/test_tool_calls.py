@@ -13,6 +13,7 @@ from openai.types.responses import Response
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.message import Reply, ToolCall
+from evenhand.core.step import Step
 from evenhand.scorers.agents.tool_calls import CallsTool, CallsTools, Order
 from evenhand.scorers.invocations import invocations
 
@@ -256,8 +257,17 @@ def test_arguments_that_cannot_be_read_are_an_error_where_they_decide():
     both = reply(("search", None), ("search", {"query": "moon"}))
     score = CallsTool("search", {"query": "moon"}).score(both)
     assert score.passed
-    assert "unreadable" in score.reason
+    assert score.reason == 'called search, search({"query":"moon"})'
     assert score.metadata["calls"][0] == {"name": "search", "arguments": None, "raw": "null"}
+
+
+def test_a_step_without_arguments_is_not_said_to_be_cut_off():
+    """Nobody said what they were, and the message says how to."""
+    steps = [Step("tool", "ping", status="ok")]
+    assert CallsTool("ping").score(steps).reason == "called ping"
+    with pytest.raises(ScoreError, match="the arguments of ping are not known") as refused:
+        CallsTool("ping", {"a": 1}).score(steps)
+    assert "expect.step('ping', {})" in refused.value.hint
 
 
 def test_an_empty_text_for_arguments_is_none_of_them():
