@@ -245,6 +245,20 @@ def test_the_command_ends_after_submitting_and_another_one_goes_on(
         assert not file.in_doubt()
 
 
+def test_scripted_batches_are_submitted_again_by_the_next_command(run: Run, tmp_path: Path):
+    """The server of `--offline` ends with its command: what it had taken is lost, and nobody waits for it."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: ['{{q}}']\nproviders: [openai:chat:gpt-4o-mini]\ntests: [{vars: {q: a}}]\n"
+        "defaultTest: {assert: [{type: contains, value: yes}]}\n"
+    )
+    (tmp_path / "offline.jsonl").write_text('{"match": "", "reply": "yes"}\n')
+    run("run", ".", "--offline", "--batch", "--detach", *QUICK, code=6)
+    done = run("resume", code=0)
+    assert (done["run"]["status"], done["totals"]["passed"]) == ("finished", 1)
+    states = [batch["state"] for batch in run("runs", "status")["batches"]]
+    assert states == ["refused", "collected"]
+
+
 def test_an_agent_with_its_own_client_takes_a_wave_for_each_turn(
     serve: Callable[..., FakeProvider], run: Run, tmp_path: Path
 ):

@@ -26,6 +26,7 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.run import CallEnd
+from evenhand.core.scripted import answers_at, script_answers
 from evenhand.engine.batches.lane import BatchLane, OpenBatch, WantedCall
 from evenhand.providers.batches.places import VENDORS, block_in, vendor_of
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult, BatchVendor
@@ -243,6 +244,10 @@ class Waves:
     async def _look_at_all(self) -> bool:
         """Looks at all that is out, and collects what has ended. Whether nothing is out any more."""
         for batch in list(self._lane.open.values()):
+            if batch.earlier and script_answers() and not answers_at(batch.record.address):
+                # The server of --offline ended with its command; this one has another port.
+                await self._close(batch, "refused", "the script's server has ended", {})
+                continue
             vendor = vendor_of(self._lane.place(batch.record))
             try:
                 if batch.record.state == "intended":
