@@ -108,7 +108,9 @@ def test_a_judge_that_drifts_is_told_from_a_system_that_does(start: Start, tmp_p
     assert "canaries.json doesn't exist" in evenhand("runs", "canaries", code=2)
     assert "has no labels" in evenhand("runs", "canaries", "--keep", "20", code=2)
     labelled(evenhand, tmp_path)
-    assert "20 canaries written" in evenhand("runs", "canaries", "--keep", "20")
+    written = evenhand("runs", "canaries", "--keep", "20")
+    assert "20 canaries written" in written
+    assert "next: evenhand runs canaries\n" in written
     file = json.loads((tmp_path / "canaries.json").read_text("utf-8"))
     assert [one["verdict"] for one in file["canaries"]].count("fail") == 10
     before = fake.ledger.total

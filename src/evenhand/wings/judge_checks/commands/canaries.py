@@ -105,6 +105,7 @@ def canaries(
     if keep is not None:
         words = [
             "evenhand",
+            "runs",
             "canaries",
             *([run] if run else []),
             *(["--file", near(file)] if replaces else []),
