@@ -9,7 +9,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for_comparison
 from evenhand.cli.numbers import Number
-from evenhand.cli.run_names import RunName
+from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing
 from evenhand.core.ranges import MARGIN
 
