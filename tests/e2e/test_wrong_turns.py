@@ -426,3 +426,15 @@ def test_latest_1_of_other_evals_is_named_beside_the_run_that_is_meant(evenhand:
     assert "a run of card, and latest is one of shop" in told
     assert f"next: evenhand compare {first} latest" in told
     assert "a run of" not in evenhand("compare", first, "latest").err
+
+
+def test_a_judged_metric_that_compare_leaves_out_says_how_it_is_compared(evenhand: Run):
+    """A criterion without a name isn't compared unless it is asked for."""
+    for _ in range(2):
+        judge_each(evenhand, RUBRIC_OF_THE_CASE.replace("about {{q}}", "about shoes"))
+    told = " ".join(evenhand("compare", "latest~1", "latest").out.split())
+    metric = re.search(r"its interval: --metric '(.*?)'", told)
+    assert metric
+    again = evenhand("compare", "latest~1", "latest", "--metric", metric[1])
+    assert "its interval" not in again.out
+    assert f"{metric[1]}: 0 points [" in " ".join(again.out.split())
