@@ -206,3 +206,14 @@ async def test_a_margin_of_points_is_refused(make_run: Make, tmp_path: Path):
     with pytest.raises(UsageError, match="is a rate between 0 and 1") as refused:
         gate(baseline, await a_run(make_run, trials(100)), 5)
     assert refused.value.hint == "5 points are 0.05."
+
+
+async def test_cases_that_changed_alike_are_in_the_order_of_the_run(make_run: Make, tmp_path: Path):
+    """A baseline is sorted by id, or by the hash of a case without one, which says nothing to anybody."""
+    names = [f"c{12 - i}" for i in range(12)]
+    before = [replace(one, case=name) for one, name in zip(trials(12), names, strict=True)]
+    now = [replace(one, case=name) for one, name in zip(trials(12, 4), names, strict=True)]
+    outcome = gate(await against(make_run, tmp_path, before), await a_run(make_run, now), 0.5)
+    compared = outcome.results[0].compared
+    assert compared is not None
+    assert [change.case for change in compared.changed] == names[:4]
