@@ -16,9 +16,10 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
+from evenhand.core.pattern import pattern
 from evenhand.core.record import Record
 
-_CLIENT_SIDE = re.compile(
+_CLIENT_SIDE = pattern(
     r"(?:function|custom|local_shell|apply_patch|(?:bash|text_editor|computer|memory)_\d{8})"
 )
 """Types of tools that the caller runs: they cost their tokens."""
@@ -27,11 +28,9 @@ _TIERS = frozenset({"default", "standard", "standard_only", "on_demand", "batch"
 """The tiers at list price. `auto` may become another one."""
 _OFF = frozenset({"", "off", "none", "disabled", "never", "false"})
 
-_RATE = re.compile(
-    r"tier|(?:^|_)geo$|^speed$|priority|performance_?config|^provider$", re.IGNORECASE
-)
+_RATE = pattern(r"tier|(?:^|_)geo$|^speed$|priority|performance_?config|^provider$", re.IGNORECASE)
 """Settings that change the price of a token."""
-_FEE = re.compile(
+_FEE = pattern(
     r"search|(?<!back)ground|plugin|connector|^mcp|container|sandbox|data_?sources|^web_|"
     r"code_(?:execution|interpreter)|^models$|^fallbacks?$|^route$|url_context|"
     r"^audio$|(?:speech|image|video)_?config",
@@ -43,10 +42,10 @@ _HARMLESS = frozenset({"search_result", "safe_search"})
 _INSIDE = frozenset(
     "generationConfig generation_config extra_body extraBody inferenceConfig additionalModelRequestFields".split()
 )
-_HEADER = re.compile(r"tier|priority|vertex-ai-llm|geo", re.IGNORECASE)
-_BETA = re.compile(r"context-1m|fast-mode")
-_SOUND = re.compile(rb'"input_audio"|"mime_?(?:type|Type)":\s*"audio/')
-_HOSTED = re.compile(
+_HEADER = pattern(r"tier|priority|vertex-ai-llm|geo", re.IGNORECASE)
+_BETA = pattern(r"context-1m|fast-mode")
+_SOUND = pattern(rb'"input_audio"|"mime_?(?:type|Type)":\s*"audio/')
+_HOSTED = pattern(
     rb'"(?:type)":\s*"(?:web_search|file_search|code_interpreter|image_generation|mcp)_call"'
 )
 
