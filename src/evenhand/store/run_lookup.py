@@ -16,7 +16,6 @@ from pathlib import Path
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.names import did_you_mean
-from evenhand.core.pattern import pattern
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta
 from evenhand.core.shard import Shard
@@ -26,7 +25,7 @@ from evenhand.store.runfile import RunFile
 
 SUFFIX = ".db"
 DEPTH = 4
-_EXPORT = pattern(
+_EXPORT = re.compile(
     rb'\{"schema":"evenhand\.run/|\{"case":.+?,"variant":\{|case,description,prompt,model,repeat,outcome'
 )
 """How files begin that `evenhand export` writes of eval sets, and `--json` prints."""
