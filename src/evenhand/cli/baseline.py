@@ -69,6 +69,7 @@ def baseline(
     Commit the file. `evenhand gate` compares the evals with it, and says whether they became worse.
     """
     from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
+    from evenhand.analysis.gates.gate_rule import MARGINS, least_margin
     from evenhand.analysis.gates.pooled_baseline import pooled_baseline
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
@@ -102,7 +103,13 @@ def baseline(
         tell(f"{count(errors, 'trial')} in error: these may have come out either way in each gate")
     if header.offline:
         tell("its replies are scripted (--offline): it is not a baseline for what models answer")
-    tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin 0.05")
+    margin = least_margin(header.cases)
+    tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin {margin:g}")
+    if margin > MARGINS[0]:
+        tell(
+            f"  a margin of {MARGINS[0]:g} needs about 60 cases: with {header.cases:,}, an unchanged application is"
+            " undecided"
+        )
     return 0
 
 

@@ -126,9 +126,13 @@ def _by_default(problem: Problem) -> Problem:
 
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:
+    """The first sentence of each: the rest is for those whom it concerns."""
+    import re
+
     from evenhand.core.wording.words import folded
 
     if sentences:
-        yield "differences from promptfoo:"
+        yield "differences from promptfoo (docs/promptfoo-differences.md has the details):"
     for sentence in sentences:
-        yield from folded(sentence, 100, "  - ", "    ")
+        first = re.split(r"(?<=\.) (?=[A-Z`{]|promptfoo)", sentence, maxsplit=1)[0]
+        yield from folded(first, 100, "  - ", "    ")

@@ -283,7 +283,7 @@ async def test_a_closed_loop_is_no_reason_to_lose_a_row(tmp_path: Path):
     future = gone.create_future()
     gone.close()
     journal._writer._loop = gone
-    journal._writer._queue.put((0, (1, 0, "k", 0, "subject", "m", b"{}", None, "0.0"), future))
+    journal._writer._rows.append((0, (1, 0, "k", 0, "subject", "m", b"{}", None, "0.0"), future))
     journal.close()
     with RunFile.open(journal.path) as run:
         assert [c.start.key for c in run.calls()] == ["k"]
