@@ -16,6 +16,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.core.run import AnswerDetails, RunMeta, TrialError, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
+from evenhand.core.wording.words import count
 from evenhand.doors.importers.recorded import Recordings
 from evenhand.doors.spans.assembling import AssembledTrace, Problems, assembled
 from evenhand.doors.spans.messages import Said, as_json
@@ -203,7 +204,9 @@ class TracedRun:
         traces = self._traces
         versions = {one.name: one.version for one in DIALECTS}
         for name, many in traces.dialects.most_common():
-            traces.notes.translated(traces.source, f"{name} ({versions[name]}): {many:,} spans")
+            traces.notes.translated(
+                traces.source, f"{name} ({versions[name]}): {count(many, 'span')}"
+            )
         for library, many in traces.unknown.most_common():
             traces.notes.left_out(traces.source, f"{library}: {many:,}, in no dialect that is read")
 
@@ -212,7 +215,7 @@ class TracedRun:
         lines = [f"{what}: {many:,}" for what, many in traces.unknown.most_common(5)]
         if traces.dialects:
             lines = [
-                f"{name}: {many:,} spans that are not steps"
+                f"{name}: {count(many, 'span that is no step', 'spans that are not steps')}"
                 for name, many in traces.dialects.items()
             ]
         traces.close()

@@ -136,6 +136,12 @@ def test_a_span_that_comes_twice_counts_once(tmp_path: Path):
     assert any("the first one counts" in text for text in said(notes, "changed"))
 
 
+def test_one_span_is_counted_in_the_singular(tmp_path: Path):
+    """The report of what was read says `1 span`."""
+    _, notes = imported(tmp_path, request(tool("a")))
+    assert [text.rpartition(": ")[2] for text in said(notes, "translated")] == ["1 span"]
+
+
 def test_a_span_that_is_told_at_its_beginning_and_its_end_is_told_once(tmp_path: Path):
     """Without its end at first; what it came to counts, and nothing is left out."""
     begun = {key: one for key, one in span("a").items() if key != "endTimeUnixNano"}
