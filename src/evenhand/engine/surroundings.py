@@ -9,7 +9,7 @@ import resource
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.scripted import script_answers
 from evenhand.engine.debugging import debuggable
 from evenhand.engine.process import run_in_process
@@ -83,12 +83,20 @@ _SPARE = 16
 
 
 def open_files_allow(concurrency: int) -> int:
-    """How many of so many calls at once may go out: each opens a file, and two where a script answers here."""
+    """How many of so many calls at once may go out: each opens a file, and two where a script answers here.
+
+    Raises:
+        UsageError: Not even one: a call that gets no file waits for ever, or fails.
+    """
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         left = limit - sum(1 for _ in Path("/dev/fd").iterdir()) - _SPARE
     except OSError:  # not everywhere, or there isn't even one left to look with
         left = limit - 2 * _SPARE
-    if 2 * concurrency <= left:
-        return concurrency
-    return min(concurrency, max(1, left // 2 if script_answers() else left))
+    each = 2 if script_answers() else 1
+    if left < each:
+        raise UsageError(
+            f"only {limit:,} files may be open, which is too few for a run",
+            hint="Allow more with `ulimit -n 1024`. Nothing was sent.",
+        )
+    return concurrency if 2 * concurrency <= left else min(concurrency, left // each)
