@@ -1,4 +1,4 @@
-"""Few files may be open: fewer trials run at once, none fails of it, and the terminal says so in a line; or too few for any."""
+"""Few files may be open: fewer trials run at once, or none, and the terminal says so in a line."""
 
 from __future__ import annotations
 
