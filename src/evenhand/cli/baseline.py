@@ -118,7 +118,7 @@ def _files(
 ) -> tuple[Path, list[Path]]:
     """The newest of the runs that are meant, and the others, the newest first."""
     from evenhand.core.wording.words import count, safe, short_id
-    from evenhand.store.catalogue import find, id_of, newest_first
+    from evenhand.store.run_lookup import find, id_of, newest_first
 
     several = number is not None or since is not None
     if tag and not several:
@@ -166,7 +166,7 @@ def _is_whole(run: RunFile) -> bool:
 
 def _latest_whole() -> Path:
     """The newest run of evals that came to its end; the latest where there is none, which says why not."""
-    from evenhand.store.catalogue import files, find, newest_first
+    from evenhand.store.run_lookup import files, find, newest_first
     from evenhand.store.runfile import RunFile
 
     for path in newest_first(files(Path.cwd())):
@@ -178,7 +178,7 @@ def _latest_whole() -> Path:
 
 def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator[Path]:
     """The runs of the same config or set before a run, the newest first."""
-    from evenhand.store.catalogue import files, newest_first
+    from evenhand.store.run_lookup import files, newest_first
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(newest) as run:

@@ -56,7 +56,7 @@ def _show(request: Asked, *, as_json: bool) -> None:
     from evenhand.render.estimates import estimate_lines, estimate_row
     from evenhand.render.export import check_endings
     from evenhand.render.heading import problem_lines
-    from evenhand.store.catalogue import home_for
+    from evenhand.store.run_lookup import home_for
 
     plan, missing_keys = _planned(request)
     look_at_files_beside(str(plan.source))

@@ -10,7 +10,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for_comparison
 from evenhand.cli.numbers import Number
-from evenhand.cli.run_names import RunName
+from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import MARGIN
 
@@ -102,7 +102,7 @@ def compare(
 def _tell_other_suite(a: str, b: str) -> None:
     """Says so where `latest~1` is a run of other evals than the run beside it, and which run may be meant."""
     from evenhand.core.wording.words import safe
-    from evenhand.store.catalogue import called, find, run_before, runs_back
+    from evenhand.store.run_lookup import called, find, run_before, runs_back
     from evenhand.store.runfile import RunFile
 
     here = Path.cwd()

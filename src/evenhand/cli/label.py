@@ -113,8 +113,8 @@ def label(
     from evenhand.analysis.trust.selective import items_for_people
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count
-    from evenhand.store.catalogue import find
     from evenhand.store.labels.stored_draws import set_rule, standing_labels
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     design, sheet = _Design.of(options), _Sheet.of(options)

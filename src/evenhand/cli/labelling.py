@@ -43,7 +43,6 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.render.calibration_text import labels_line, worth_line
 from evenhand.stats.design_effect import FEWEST_CASES
-from evenhand.store.catalogue import called
 from evenhand.store.labels.draw import Draw, LabelledVerdict, Pair, PairAnswer, unordered
 from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, newest, standing
 from evenhand.store.labels.stored_draws import (
@@ -54,6 +53,7 @@ from evenhand.store.labels.stored_draws import (
     standing_pair_labels,
 )
 from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.run_lookup import called
 from evenhand.store.runfile import RunFile
 
 FIRST_DRAW = 60

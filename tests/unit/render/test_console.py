@@ -23,7 +23,7 @@ from evenhand.engine.door import Settings, settle
 from evenhand.render.console import list_lines, show
 from evenhand.render.estimates import estimate_lines, estimate_row
 from evenhand.render.heading import doubt_lines, heading_of, problem_lines
-from evenhand.store.catalogue import ListedRun, find
+from evenhand.store.run_lookup import ListedRun, find
 from evenhand.store.runfile import RunFile
 
 SHORT = ID[:10]

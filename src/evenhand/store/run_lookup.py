@@ -1,4 +1,4 @@
-"""Where runs live, and which there are.
+"""Where runs live, which there are, and which one a name means: an id, the start of one, a file, `latest`.
 
 The list is made anew from the files each time: there is nothing to fall out of step with them.
 """
