@@ -106,10 +106,8 @@ def baseline(
     margin = least_margin(header.cases)
     tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin {margin:g}")
     if margin > MARGINS[0]:
-        tell(
-            f"  a margin of {MARGINS[0]:g} needs about 60 cases: with {header.cases:,}, an unchanged application is"
-            " undecided"
-        )
+        few = f"with {header.cases:,}, even equal results are undecided"
+        tell(f"  a margin of {MARGINS[0]:g} needs about 60 cases: {few}")
     return 0
 
 

@@ -123,7 +123,8 @@ class Writer:
     def put(self, kind: int, row: Row) -> None:
         """Writes a row when there is time."""
         self._rows.append((kind, row, None))
-        if self._idle:  # looked at once the row is there, as the writer looks for rows once it says so
+        # Looked at once the row is there, as the writer looks for rows once it says so.
+        if self._idle:
             self._bell.put(None)
 
     def durable(self, kind: int, row: Row) -> asyncio.Future[None]:
