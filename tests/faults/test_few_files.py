@@ -51,4 +51,5 @@ def test_with_too_few_open_files_nothing_is_run(tmp_path: Path) -> None:
     ended = run_with(tmp_path, 34)
     assert ended.returncode == 2
     assert "only 34 files may be open, which is too few for a run\n  Allow more" in ended.stderr
+    assert not list(tmp_path.glob(".evenhand/runs/*.db"))  # the latest run is still the one before
     assert "Traceback" not in ended.stderr

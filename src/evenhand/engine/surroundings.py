@@ -82,21 +82,31 @@ _SPARE = 16
 """Files that stay free for the run file, the cache, programs, and what code of the user's opens."""
 
 
-def open_files_allow(concurrency: int) -> int:
-    """How many of so many calls at once may go out: each opens a file, and two where a script answers here.
+def need_open_files() -> None:
+    """Before a run has a file: a call that gets none would fail, or wait for ever.
 
     Raises:
-        UsageError: Not even one: a call that gets no file waits for ever, or fails.
+        UsageError: Too few files may be open for even one call.
     """
+    left, each = _files_left()
+    if left < each:
+        raise UsageError(
+            f"only {resource.getrlimit(resource.RLIMIT_NOFILE)[0]:,} files may be open, which is too few for a run",
+            hint="Allow more with `ulimit -n 1024`. Nothing was sent.",
+        )
+
+
+def open_files_allow(concurrency: int) -> int:
+    """How many of so many calls at once may go out."""
+    left, each = _files_left()
+    return concurrency if 2 * concurrency <= left else min(concurrency, max(1, left // each))
+
+
+def _files_left() -> tuple[int, int]:
+    """How many files calls may open, and how many each does: one, and two where a script answers here."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         left = limit - sum(1 for _ in Path("/dev/fd").iterdir()) - _SPARE
     except OSError:  # not everywhere, or there isn't even one left to look with
         left = limit - 2 * _SPARE
-    each = 2 if script_answers() else 1
-    if left < each:
-        raise UsageError(
-            f"only {limit:,} files may be open, which is too few for a run",
-            hint="Allow more with `ulimit -n 1024`. Nothing was sent.",
-        )
-    return concurrency if 2 * concurrency <= left else min(concurrency, left // each)
+    return left, 2 if script_answers() else 1
