@@ -88,8 +88,8 @@ def need_open_files() -> None:
     Raises:
         UsageError: Too few files may be open for even one call.
     """
-    left, each = _files_left()
-    if left < each:
+    left = _files_left()
+    if left < 2 and left < _each():
         raise UsageError(
             f"only {resource.getrlimit(resource.RLIMIT_NOFILE)[0]:,} files may be open, which is too few for a run",
             hint="Allow more with `ulimit -n 1024`. Nothing was sent.",
@@ -98,15 +98,19 @@ def need_open_files() -> None:
 
 def open_files_allow(concurrency: int) -> int:
     """How many of so many calls at once may go out."""
-    left, each = _files_left()
-    return concurrency if 2 * concurrency <= left else min(concurrency, max(1, left // each))
+    left = _files_left()
+    return concurrency if 2 * concurrency <= left else min(concurrency, max(1, left // _each()))
 
 
-def _files_left() -> tuple[int, int]:
-    """How many files calls may open, and how many each does: one, and two where a script answers here."""
+def _each() -> int:
+    """How many files a call opens: two where a script answers here."""
+    return 2 if script_answers() else 1
+
+
+def _files_left() -> int:
+    """How many files calls may open."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
-        left = limit - sum(1 for _ in Path("/dev/fd").iterdir()) - _SPARE
+        return limit - sum(1 for _ in Path("/dev/fd").iterdir()) - _SPARE
     except OSError:  # not everywhere, or there isn't even one left to look with
-        left = limit - 2 * _SPARE
-    return left, 2 if script_answers() else 1
+        return limit - 2 * _SPARE
