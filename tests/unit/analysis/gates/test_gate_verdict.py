@@ -104,6 +104,25 @@ async def test_a_case_that_became_worse_names_the_first_expectation_with_weight_
     assert len(failed) == 12
 
 
+async def test_of_a_cases_repeats_a_failure_is_named_before_an_error(
+    make_run: Make, tmp_path: Path
+):
+    """Each case has a pass, an error and a failure now: the failure is what people want to look at."""
+
+    def repeated(second: bool | None, third: bool) -> list[TrialResult]:
+        return [
+            result(3 * case + repeat, ok=ok, case=f"c{case:03}", repeat=repeat)
+            for case in range(30)
+            for repeat, ok in enumerate((True, second, third))
+        ]
+
+    baseline = await against(make_run, tmp_path, repeated(True, True))
+    made = gate(baseline, await a_run(make_run, repeated(None, False)), 0.05)
+    (row,) = (one for one in document(made)["results"] if one["metric"] == "passed")
+    assert [one["trial"] % 3 for one in row["changed"]] == [2] * 30
+    assert {one["failed"] for one in row["changed"]} == {repeated(None, False)[2].outcomes[0].name}
+
+
 async def test_all_trials_taken_is_not_worse_however_few_they_are(make_run: Make, tmp_path: Path):
     """One that was run makes it a matter of tests."""
     baseline = await against(make_run, tmp_path, trials(6, failing=2))
