@@ -107,6 +107,8 @@ def test_a_run_that_is_not_kept_leaves_nothing(evenhand: Run, tmp_path: Path) ->
     (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
     ended = evenhand("run", "--no-progress", "--no-write", "-o", "r.json")
     assert "demo" in ended.out
+    assert ended.out.endswith("  not saved (--no-write)\n")
+    assert "next: " not in ended.out
     assert (tmp_path / "r.json").is_file()
     assert not (tmp_path / "home").exists()
 

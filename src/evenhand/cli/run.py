@@ -196,6 +196,8 @@ def run(
     record |= drawing.record() if drawing is not None else {}
     if policy is not None:
         record["batch"] = batch_record(policy)
+    if no_write:
+        record["no_write"] = True
     part = _part(shard, decides=stop_when_decided) if shard else None
     # The temporary home has to outlive the recordings: it is left last.
     with _home(no_write) as home, contextlib.ExitStack() as opened:

@@ -287,6 +287,8 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         for text in safe(meta.message, multiline=True).splitlines():
             colour = "dim" if meta.status == "decided" else "yellow"
             lines += [ink(line, colour) for line in folded(text, width, "  ")]
+    if meta.settings.get("no_write"):
+        return [*lines, "  not saved (--no-write)"]
     # The next one that is imported may be of the same moment: what is printed now has to find this one then, too.
     least = SHORT_ID + 4 if "imported" in meta.settings else SHORT_ID
     name = called(Path.cwd(), run.path, least)
