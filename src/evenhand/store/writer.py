@@ -124,7 +124,7 @@ class Writer:
         """Writes a row when there is time."""
         self._rows.append((kind, row, None))
         # The row first: the writer says that it is idle before it looks for rows a last time.
-        if self._idle:
+        if self._idle and self._bell.empty():
             self._bell.put(None)
 
     def durable(self, kind: int, row: Row) -> asyncio.Future[None]:
