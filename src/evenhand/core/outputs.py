@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -15,7 +16,6 @@ from typing import Any, cast
 from evenhand.core.encoding import refuse_nan
 from evenhand.core.errors import ScoreError
 from evenhand.core.json_shapes import is_mapping
-from evenhand.core.pattern import pattern
 
 _VALUES = (bool, int, float, str, Mapping, list, tuple, AbstractSet, date, time, timedelta, Enum)
 _MORE = frozenset({("decimal", "Decimal"), ("uuid", "UUID")})
@@ -36,8 +36,8 @@ _PLACES = (
     "data",
 )
 """Where the SDKs of vendors and frameworks hold the text of an answer."""
-_WORDS = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SPELT = pattern(r"[AEFHILMNORSX][A-Z]|[AEIOaeio]")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SPELT = re.compile(r"[AEFHILMNORSX][A-Z]|[AEIOaeio]")
 """A name that is read with "an": an AIMessage, an Answer, an LLMResult."""
 
 

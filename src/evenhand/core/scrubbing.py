@@ -14,17 +14,16 @@ from typing import Any
 
 from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.json_shapes import is_array, is_mapping
-from evenhand.core.pattern import pattern
 from evenhand.core.secrets import HIDDEN, is_secret_name, is_telling, known, redacted
 
 _NAME = (
     r"[\w.-]*(?:api[-_ ]?key|access[-_ ]?key|secret|token|passw(?:or)?d|passphrase|pwd|credential|auth(?:orization)?"
     r"|cookie|session(?:[-_ ]?id)?|private[-_ ]?key|account[-_ ]?key|signature|\bpin)[\w.-]*"
 )
-_ASSIGNED = pattern(
+_ASSIGNED = re.compile(
     rf"(?i)({_NAME}[\"'`\])]*\s*(?:[:=]|:=|=>|\bis\b|\bwas\b)\s*(?:basic\s+|bearer\s+)?[\"'`(\[]*)([^\s\"'`,;<>{{}}()&]{{4,}})"
 )
-_SHAPED = pattern(
+_SHAPED = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)"
     r"|\b(?:ASIA|AROA|AIDA)[A-Z0-9]{16}\b|\bglpat-[\w-]{16,}|\bnpm_\w{20,}|\bpypi-[\w-]{20,}|\bya29\.[\w-]{16,}"
     r"|\bSG\.[\w-]{10,}\.[\w-]{10,}|\b[rp]k_(?:live|test)_\w{10,}|\bwhsec_\w{16,}|\bdop_v1_\w{20,}|\bxapp-[\w-]{10,}"

@@ -26,44 +26,43 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from evenhand.core.json_shapes import is_array, is_mapping
-from evenhand.core.pattern import pattern
 from evenhand.core.record import Record
 
 HIDDEN = "[redacted]"
 _HIDDEN = HIDDEN.encode()
-_SECRET = pattern(
+_SECRET = re.compile(
     r"(api[-_]?key|(access|private|secret)[-_]?key|secret|token|pass(word|wd|phrase)?|pwd|auth(orization)?|"
     r"credential|cookie)s?$",
     re.IGNORECASE,
 )
-_KEY = pattern(
+_KEY = re.compile(
     r"\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|(?:gsk|hf|xai|gh[opsu]|sk_live|sk_test|github_pat)[_-]\w{20,}"
     r"|xox[abps]-[\w-]{10,}|AKIA[A-Z0-9]{16}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*|Bearer\s+[\w.~+/-]{8,})"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.{,20000}?)-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
     r"|(?<=://)[^/@\s:]+:[^/@\s]+(?=@)"  # who asks, in an address
     r"|(?<=[?&])(?i:[\w-]*(?:key|token|secret|password|sig|signature))=[^&#\s]+"
 )
-_VARIABLE = pattern(r"[A-Z0-9_]*(KEY|PAT)|([A-Z0-9_]*_)?[A-Z]*(KEY|PAT)S?\d*(_[A-Z0-9_]*)?")
+_VARIABLE = re.compile(r"[A-Z0-9_]*(KEY|PAT)|([A-Z0-9_]*_)?[A-Z]*(KEY|PAT)S?\d*(_[A-Z0-9_]*)?")
 """A name of an environment's variable that isn't spelt like any other setting's."""
-_WORD = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_SECRET_WORD = pattern(
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SECRET_WORD = re.compile(
     r"\b((api|access|private|secret|signing|encryption|subscription)-?keys?|secrets?|tokens?"
     r"|pass(word|wd|phrase|code)s?|pwd|auth|authorization|credentials?|cookies?)\b"
 )
-_ABOUT_SECRETS = pattern(
+_ABOUT_SECRETS = re.compile(
     r"-(url|uri|path|file|dir|folder|sock|socket|name|type|mode|env|envar|variable|placement|location|endpoint|host"
     r"|port|required|count|limit|scopes?|hint|policy|prefix|header|ttl|expiry|expires(-in|-at)?)$"
     r"|^(max|min|total|prompt|completion|input|output|cached|reasoning)-([a-z]+-)*tokens?\b"
 )
 """Where something is said of a secret: `tokenUrl`, `private_key_path`, `max_tokens_field`."""
 _FOLDERS = frozenset({"PWD", "OLDPWD"})  # where the shell stands and stood: no password
-_ANYWHERE = pattern(
+_ANYWHERE = re.compile(
     r"key|secret|token|pass(word|wd|phrase|code)|pass$|pwd|auth|credential|cookie|session|signature|private|\bpat\b|_pat_?|dsn",
     re.IGNORECASE,
 )
-_QUERY = pattern(r"key|token|secret|password|sig|signature", re.IGNORECASE)
+_QUERY = re.compile(r"key|token|secret|password|sig|signature", re.IGNORECASE)
 _HEADERS = frozenset({"headers", "header"})
-_LOOKS_DRAWN = pattern(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=]{24,}")
+_LOOKS_DRAWN = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=]{24,}")
 """Letters and digits in one long piece, as they are drawn for keys."""
 
 LONG = 16
@@ -286,7 +285,7 @@ DEPTH = 3
 """Base64 within base64 is undone this many times."""
 WRAPPED = 40
 """Letters of base64's in a line from which on it may go on in the next: mail has 76, PEM 64."""
-_AS_IT_IS = pattern(r"[A-Za-z0-9_.~-]+")
+_AS_IT_IS = re.compile(r"[A-Za-z0-9_.~-]+")
 """What neither JSON nor an address writes otherwise."""
 _ESCAPE = rb"(?:\\|%(?:25)*5[Cc])"
 _AT_FIRST_ESCAPE = rb"(?<!\\)(?<!%5[Cc])(?<!255[Cc])"
@@ -294,13 +293,13 @@ _AT_FIRST_ESCAPE = rb"(?<!\\)(?<!%5[Cc])(?<!255[Cc])"
 _SPACES = (
     rb"(?:" + _ESCAPE + rb"++[nrt]|" + _ESCAPE + rb"*+(?:[ \t\r\n+]|u00(?:20|0[9aAdD])|%(?:25)*(?:20|0[9aAdD])))++"
 )  # fmt: skip
-_ESCAPED_SIGN = pattern(_ESCAPE + rb"++(?:/|u002([bBfF]))|%(?:25)*+2([BbFf])")
+_ESCAPED_SIGN = re.compile(_ESCAPE + rb"++(?:/|u002([bBfF]))|%(?:25)*+2([BbFf])")
 """`+` and `/` of base64, escaped."""
-_BETWEEN = pattern(
+_BETWEEN = re.compile(
     _ESCAPED_SIGN.pattern + rb"|((?:" + _ESCAPE + rb"++[nrt]?|%(?:25)*[0-9A-Fa-f]{2}|[\\%\r\n])++)"
 )
 """An escaped sign of base64, or in the last group what stands between its pieces: other escapes, ends of lines."""
-_NEWLINE = pattern(rb"\r?\n")
+_NEWLINE = re.compile(rb"\r?\n")
 _MASK = bytes(
     b"a"[0]
     if byte in b"%+-/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ\\_abcdefghijklmnopqrstuvwxyz"

@@ -12,7 +12,6 @@ import json
 import re
 from functools import cache
 
-from evenhand.core.pattern import pattern
 from evenhand.core.record import Record
 
 # Of models; and of prompts that ask for reasoning in tags, whose answers may well be nothing but that.
@@ -63,15 +62,15 @@ def _families() -> tuple[_Family, ...]:
 
 
 # Marks around the answer itself that are no part of it.
-_AROUND = pattern(
+_AROUND = re.compile(
     r"^\s*(?:<\|START_RESPONSE\|>|<\|begin_of_solution\|>)|"
     r"(?:<\|(?:return|end|END_RESPONSE|end_of_solution|im_end)\|>)\s*$",
     re.IGNORECASE,
 )
 # gpt-oss, where a server has left its special tokens out.
-_BARE_CHANNELS = pattern(r"\s*analysis.*?assistantfinal", re.DOTALL)
+_BARE_CHANNELS = re.compile(r"\s*analysis.*?assistantfinal", re.DOTALL)
 _QUOTING = "`'\"“‘«"
-_FENCE = pattern(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
 MARKS = ("<", "[", "◁", "assistantfinal")

@@ -20,7 +20,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evenhand.core.errors import CodeError
-from evenhand.core.pattern import pattern
 from evenhand.core.record import Record
 
 SLOT = 256
@@ -28,7 +27,7 @@ SLOT = 256
 DEATHS = 3
 """So often a session has to end without a note while a trial is running, before the trial is set aside."""
 
-_CURRENT = pattern(r"^(?:Current t|T)hread 0x([0-9a-f]+)", re.MULTILINE)
+_CURRENT = re.compile(r"^(?:Current t|T)hread 0x([0-9a-f]+)", re.MULTILINE)
 
 
 class Word(Record, frozen=True):

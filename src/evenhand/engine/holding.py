@@ -18,8 +18,6 @@ import signal
 import time
 from pathlib import Path
 
-from evenhand.core.pattern import pattern
-
 SHARE = 0.8
 """Of the limit: so much CPU time has to be used without a beat."""
 IDLE = 3.0
@@ -29,8 +27,8 @@ GRACE_S = 1.0
 ASIDE_S = 5.0
 """The guardian itself was stopped where it did not look for so long."""
 _NAMED = 3
-_THREAD = pattern(r"^(?:Current t|T)hread 0x([0-9a-f]+).*\n((?:  .*\n?)*)", re.MULTILINE)
-_FRAME = pattern(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+_THREAD = re.compile(r"^(?:Current t|T)hread 0x([0-9a-f]+).*\n((?:  .*\n?)*)", re.MULTILINE)
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 
 
 _FIRST = int(getattr(signal, "SIGRTMIN", 0))

@@ -8,11 +8,11 @@ is not limited at all.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.core.json_shapes import is_mapping, is_number
-from evenhand.core.pattern import pattern
 
 LONGEST_REPLY = 128_000
 """Tokens that a reply is assumed to be able to have where no limit is set."""
@@ -27,7 +27,7 @@ _LIMITS = frozenset(
     """.split()
 )
 _CHOICES = frozenset("n best_of bestOf candidateCount candidate_count num_return_sequences".split())
-_DIGITS = pattern(r"\s*[0-9]{1,18}\s*")
+_DIGITS = re.compile(r"\s*[0-9]{1,18}\s*")
 _INSIDE = frozenset(
     """
     generationConfig generation_config inferenceConfig options parameters reasoning textGenerationConfig thinking

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from evenhand.core.pattern import pattern
 from evenhand.core.ranges import NUMBER
 from evenhand.providers.chat import ChatProvider, Dialect, chat_provider
 from evenhand.providers.servers import SERVERS, CompatibleServer
@@ -22,7 +22,7 @@ _ENDPOINTS: Mapping[str, tuple[str, str, str]] = {
 }
 """What can be asked for → the path, and the module and the name of the dialect that is spoken there."""
 
-_RESPONSES = pattern(r"gpt-(?!35)(?:[6-9]|\d\d|5\.(?:[6-9]|\d\d))(?![\d])")
+_RESPONSES = re.compile(r"gpt-(?!35)(?:[6-9]|\d\d|5\.(?:[6-9]|\d\d))(?![\d])")
 # Models from here on are asked through the responses API where an id does not say how.
 
 _FROM_ENVIRONMENT: Mapping[str, tuple[str, type]] = {

@@ -21,21 +21,20 @@ from evenhand.core.errors import (
     UnknownModel,
 )
 from evenhand.core.json_shapes import is_object
-from evenhand.core.pattern import pattern
 from evenhand.core.secrets import known, shown
 from evenhand.providers.http import HttpAnswer
 from evenhand.providers.retry_after import retry_after
 
-_QUOTA = pattern(
+_QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|credit balance is too low|billing_hard_limit|"
     r"reached your specified (api )?usage limits|PerDay|daily (limit|quota)|payment required",
     re.IGNORECASE,
 )
-_CONTEXT = pattern(
+_CONTEXT = re.compile(
     r"context_length_exceeded|maximum context length|prompt is too long|too many tokens",
     re.IGNORECASE,
 )
-_MODEL = pattern(
+_MODEL = re.compile(
     r"model_not_found|not_found_error|does not exist|unknown model|no such model", re.IGNORECASE
 )
 

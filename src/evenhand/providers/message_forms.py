@@ -7,6 +7,7 @@ is sent, never left out. Keys without a value say nothing, so they may be missin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -16,13 +17,12 @@ from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import BadRequest
 from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping
 from evenhand.core.message import CONVERSATIONS, Message
-from evenhand.core.pattern import pattern
 from evenhand.core.record import Record
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
 _ADDRESS = frozenset({"model", "stream"})
-_DATA_URL = pattern(r"data:([^;,]*)(?:;[^;,]*)*?;base64,")
+_DATA_URL = re.compile(r"data:([^;,]*)(?:;[^;,]*)*?;base64,")
 _CONTENT = "Write it as `content`: a text, or a list of parts."
 
 
@@ -174,7 +174,7 @@ def is_message(row: Mapping[str, Any], name: str = "messages") -> bool:
     return isinstance(role, str) and (role in _ROLES or "content" in row)
 
 
-_ITEM = pattern(r"message|reasoning|item_reference|\w+_call(_output)?")
+_ITEM = re.compile(r"message|reasoning|item_reference|\w+_call(_output)?")
 """What the items of OpenAI's responses API are called."""
 _ROLES = frozenset("system developer user assistant tool function model".split())
 

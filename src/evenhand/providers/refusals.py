@@ -14,7 +14,6 @@ from typing import Any
 from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Reply
-from evenhand.core.pattern import pattern
 
 _CODES = frozenset(
     {
@@ -33,11 +32,11 @@ _CODES = frozenset(
     }
 )
 # With these codes, and with numbers, the words decide.
-_VAGUE = pattern(
+_VAGUE = re.compile(
     r"|\d+|none|null|bad_?request(?:_?error)?|invalid_?request_?error|invalid_argument|api_error|"
     r"validation_?exception|permission_denied|contentpolicyviolationerror|the caller does not have permission.*"
 )
-_WORDS = pattern(
+_WORDS = re.compile(
     r"content management policy|ContentPolicyViolationError|ResponsibleAIPolicyViolation|"  # Azure, LiteLLM
     r"blocked by (?:our |the )?content filter|"  # Anthropic
     r"^Content Exists Risk\b|"  # DeepSeek
@@ -51,7 +50,7 @@ _WORDS = pattern(
     re.IGNORECASE,
 )
 # OpenRouter has the code of a flagged prompt for a request of the wrong form.
-_OF_THE_FORM = pattern(r"^invalid (?:responses api )?request", re.IGNORECASE)
+_OF_THE_FORM = re.compile(r"^invalid (?:responses api )?request", re.IGNORECASE)
 _OTHER = frozenset({401, 402, 404, 408, 429})
 _ERRORS = (
     *("error", "errors", "innererror", "inner_error", "cause", "detail"),

@@ -7,9 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from evenhand.core.pattern import pattern
-
-_PARTS = pattern(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.ASCII)
+_PARTS = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.ASCII)
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

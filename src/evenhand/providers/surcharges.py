@@ -16,10 +16,9 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
-from evenhand.core.pattern import pattern
 from evenhand.core.record import Record
 
-_CLIENT_SIDE = pattern(
+_CLIENT_SIDE = re.compile(
     r"(?:function|custom|local_shell|apply_patch|(?:bash|text_editor|computer|memory)_\d{8})"
 )
 """Types of tools that the caller runs: they cost their tokens."""
@@ -28,9 +27,11 @@ _TIERS = frozenset({"default", "standard", "standard_only", "on_demand", "batch"
 """The tiers at list price. `auto` may become another one."""
 _OFF = frozenset({"", "off", "none", "disabled", "never", "false"})
 
-_RATE = pattern(r"tier|(?:^|_)geo$|^speed$|priority|performance_?config|^provider$", re.IGNORECASE)
+_RATE = re.compile(
+    r"tier|(?:^|_)geo$|^speed$|priority|performance_?config|^provider$", re.IGNORECASE
+)
 """Settings that change the price of a token."""
-_FEE = pattern(
+_FEE = re.compile(
     r"search|(?<!back)ground|plugin|connector|^mcp|container|sandbox|data_?sources|^web_|"
     r"code_(?:execution|interpreter)|^models$|^fallbacks?$|^route$|url_context|"
     r"^audio$|(?:speech|image|video)_?config",
@@ -42,10 +43,10 @@ _HARMLESS = frozenset({"search_result", "safe_search"})
 _INSIDE = frozenset(
     "generationConfig generation_config extra_body extraBody inferenceConfig additionalModelRequestFields".split()
 )
-_HEADER = pattern(r"tier|priority|vertex-ai-llm|geo", re.IGNORECASE)
-_BETA = pattern(r"context-1m|fast-mode")
-_SOUND = pattern(rb'"input_audio"|"mime_?(?:type|Type)":\s*"audio/')
-_HOSTED = pattern(
+_HEADER = re.compile(r"tier|priority|vertex-ai-llm|geo", re.IGNORECASE)
+_BETA = re.compile(r"context-1m|fast-mode")
+_SOUND = re.compile(rb'"input_audio"|"mime_?(?:type|Type)":\s*"audio/')
+_HOSTED = re.compile(
     rb'"(?:type)":\s*"(?:web_search|file_search|code_interpreter|image_generation|mcp)_call"'
 )
 

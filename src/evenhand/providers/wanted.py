@@ -10,13 +10,12 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_mapping
-from evenhand.core.pattern import pattern
 from evenhand.core.record import Record
 
 Fill = Callable[[str, Mapping[str, Any]], str]
 """Fills a template in with these variables. May raise a TemplateError."""
 
-_TAG = pattern(r"\{\{\s*([\w.]+)\s*(?:\|\s*(dump|tojson)\s*)?\}\}")
+_TAG = re.compile(r"\{\{\s*([\w.]+)\s*(?:\|\s*(dump|tojson)\s*)?\}\}")
 
 
 def plainly_filled(template: str, variables: Mapping[str, Any]) -> str:

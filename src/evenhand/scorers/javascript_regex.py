@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evenhand.core.errors import ScoreError
-from evenhand.core.pattern import pattern
 
 if TYPE_CHECKING:
     import subprocess
@@ -27,7 +26,7 @@ _START_S = 60.0
 LONG = 5000
 """On longer texts even two repeats in a row are worth the care."""
 
-_PARTS = pattern(
+_PARTS = re.compile(
     r"""
     (?P<escape>\\(?:u\{(?P<point>[0-9a-fA-F]+)\}|k<(?P<back>\w+)>|.))
   | (?P<nothing>\[\^\])
@@ -45,7 +44,7 @@ _PARTS = pattern(
 _LETTERS = frozenset("bBdDsSwWtnrvfxuc0123456789")
 SPACE = " \\t\\n\\v\\f\\r\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
 """What JavaScript takes for white space, as it is written between the brackets of a pattern."""
-_REPEAT = pattern(r"[*+]|\{\d+,\}|\{\d*,?(?:\d{2,})\}")
+_REPEAT = re.compile(r"[*+]|\{\d+,\}|\{\d*,?(?:\d{2,})\}")
 _CHILD = """
 import json, re, sys
 print("ready", flush=True)

@@ -123,7 +123,7 @@ class Writer:
     def put(self, kind: int, row: Row) -> None:
         """Writes a row when there is time."""
         self._rows.append((kind, row, None))
-        # The row first: the writer says that it is idle before it looks for rows a last time.
+        # Looked at once the row is there, as the writer looks for rows once it says so.
         if self._idle and self._bell.empty():
             self._bell.put(None)
 

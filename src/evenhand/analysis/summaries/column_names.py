@@ -7,10 +7,10 @@ columns by them where all are short; otherwise it numbers them, and names each o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from evenhand.core.pattern import pattern
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, columns, safe
 
@@ -22,8 +22,8 @@ SHORT = 22
 """So long are names that a report repeats: `openai:chat:gpt-5-mini`."""
 RATES = 30
 """Columns of a terminal that a pass rate takes beside the name, with its interval."""
-_NUMBER = pattern(r"#\d+")
-_FILE_AND_TEXT = pattern(r"(\S+\.(?:txt|md|j2|json|yaml|yml)): ")
+_NUMBER = re.compile(r"#\d+")
+_FILE_AND_TEXT = re.compile(r"(\S+\.(?:txt|md|j2|json|yaml|yml)): ")
 
 
 def column_names(variants: Sequence[Variant]) -> list[str]:

@@ -17,26 +17,25 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
-from evenhand.core.pattern import pattern
 from evenhand.core.run import SHORT_ID, Totals
 
 # C0 and C1 controls without tab and line feed, marks of direction, characters that nobody sees, tags, lone surrogates.
-_UNSAFE = pattern(
+_UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
-_WORDS = pattern(r"( *)((?:[^ ]| +%| +(?=[-+\d.∞]+\]))+)")
+_WORDS = re.compile(r"( *)((?:[^ ]| +%| +(?=[-+\d.∞]+\]))+)")
 """Words with the spaces before them; `75 %` and `[-3, +14]` are one each."""
 _HEADINGS = r"^[-+~^](?=([-+~^])\1[ \t])"
 _GITHUB = r":(?=:[\w-])(?!:[\da-f]{1,4}(?::[\da-f]{1,4})*(?![\w:-]))"
 """The first colon of `::x`, but not of an IPv6 address such as `::1`, which is no command."""
-_COMMAND = pattern(
+_COMMAND = re.compile(
     rf"(?<!\S){_GITHUB}|#(?=#(?:\[|vso\[|teamcity\[))|{_HEADINGS}", re.IGNORECASE | re.MULTILINE
 )
 """What the log of a CI job obeys: `::x` of GitHub, `##[x]` of GitHub and Azure, `##vso[x]`, `##teamcity[x]`, and the
 headings of Buildkite. The marks of GitLab and Travis need an escape or a carriage return, which are shown anyway.
 """
-_LINE_OF_COMMAND = pattern(
+_LINE_OF_COMMAND = re.compile(
     rf"(?:(?<=\n)|\A)(\s*)({_GITHUB}|#(?=#(?:\[|vso\[|teamcity\[)))|{_HEADINGS.replace('1', '3')}",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -189,8 +188,8 @@ def _pieces(text: str, most: int) -> Iterator[tuple[str, str]]:
 
 
 _SEPARATOR = " · "
-_PARTS = pattern(r".+?(?: ·(?= )|$)")
-_CLAUSES = pattern(r".+?(?:,(?= )|$)")
+_PARTS = re.compile(r".+?(?: ·(?= )|$)")
+_CLAUSES = re.compile(r".+?(?:,(?= )|$)")
 _PIECE = 12
 """So much of a word that no line can hold is put at the end of one, at least."""
 
@@ -347,7 +346,7 @@ def near(path: str | Path) -> str:
 
 
 def short_id(run_id: str) -> str:
-    """The start of a run's id, to be read; for what is to be typed see `catalogue.called`."""
+    """The start of a run's id, to be read; for what is to be typed see `run_lookup.called`."""
     return run_id[:SHORT_ID]
 
 
@@ -385,7 +384,7 @@ def _escape(character: str) -> str:
 
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
-_AGE = pattern(r"(\d{1,6}) ?([smhdwy])")
+_AGE = re.compile(r"(\d{1,6}) ?([smhdwy])")
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 
 

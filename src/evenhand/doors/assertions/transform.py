@@ -6,6 +6,7 @@ only Python has (`output.strip()`, `len(output)`), is Python.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,12 +14,11 @@ from typing import Any
 
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
-from evenhand.core.pattern import pattern
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.javascript.source import split_reference as split_javascript
 from evenhand.scorers.code_languages import ENDINGS
 
-_PYTHON_ONLY = pattern(
+_PYTHON_ONLY = re.compile(
     r"\.(?:[lr]?strip|lower|upper|startswith|endswith|splitlines|title|capitalize|casefold|removeprefix|removesuffix"
     r"|format|items)\(|(?<![\w.])(?:len|str|int|float|bool|list|dict|set|sorted|sum|min|max|round|isinstance)\("
     r"|['\"]\.join\(|\bjson\.(?:loads|dumps)\(|(?<![\w.])(?:True|False|None|import|lambda|elif|not)\b"

@@ -17,7 +17,6 @@ from typing import Any
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import as_mapping
-from evenhand.core.pattern import pattern
 from evenhand.doors.assertions.code_files import called_in_file
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.variable_files import file_value, is_bytes, sent_whole
@@ -25,12 +24,12 @@ from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.printing import in_template
 from evenhand.languages.templates.rendering import Templates, has_tags
 
-_TAG = pattern(r"\{[{%].*?[}%]\}", re.DOTALL)
-_COMMENT = pattern(r"\{#.*?#\}", re.DOTALL)
-_ASKED = pattern(r"\{\{\s*([^{}\s|]+)\s*(?:\|[^}]+)?\}\}|\{%\s*(?:if|for)\s+([^{}\s]+)\s*.*?%\}")
-_LOOP = pattern(r"\{%\s*for\s+(\w+)\s+in\s+(\w+)\s*%\}")
-_ROOT = pattern(r"[A-Za-z_]\w*")
-_PLAIN = pattern(r"\{\{\s*(\w+)\s*\}\}")
+_TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
+_ASKED = re.compile(r"\{\{\s*([^{}\s|]+)\s*(?:\|[^}]+)?\}\}|\{%\s*(?:if|for)\s+([^{}\s]+)\s*.*?%\}")
+_LOOP = re.compile(r"\{%\s*for\s+(\w+)\s+in\s+(\w+)\s*%\}")
+_ROOT = re.compile(r"[A-Za-z_]\w*")
+_PLAIN = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 _Fill = Callable[[str, Mapping[str, Any]], str]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,6 @@ from msgspec.structs import replace
 
 from evenhand.core.editing import CannotAsk, editable_data
 from evenhand.core.encoding import encode
-from evenhand.core.pattern import pattern
 from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial, Selection
 from evenhand.core.record import Record
 from evenhand.core.selecting import Selector
@@ -25,7 +25,7 @@ from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.templates.rendering import reads_environment
 from evenhand.providers.roster import look_at_vendor
 
-_NAMES_FILE = pattern(r"file://[^\"]*\{[{%]")
+_NAMES_FILE = re.compile(r"file://[^\"]*\{[{%]")
 
 
 class FolderEditor(Record, frozen=True):

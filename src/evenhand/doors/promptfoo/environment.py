@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.json_shapes import is_array, is_object
-from evenhand.core.pattern import pattern
 from evenhand.core.secrets import redacted
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import read_text
 
-_TAG = pattern(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
-_EXPRESSION = pattern(r"\{\{(?:[^}]|\}(?!\}))*\}\}")
-_QUOTED = pattern(r"""'[^']*'|"[^"]*\"""")
-_WORD = pattern(r"[A-Za-z_]\w*")
-_ANY_TAG = pattern(r"\{[{%].*?[}%]\}", re.DOTALL)
-_NAMED = pattern(r"""\benv(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])""")
-_LINE = pattern(
+_TAG = re.compile(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
+_EXPRESSION = re.compile(r"\{\{(?:[^}]|\}(?!\}))*\}\}")
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_ANY_TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+_NAMED = re.compile(r"""\benv(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])""")
+_LINE = re.compile(
     r"""^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*(?:=[ \t]*|:[ \t]+)"""
     r"""('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`|[^#\r\n]*)[ \t]*(?:\#[^\r\n]*)?$""",
     re.MULTILINE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,7 +16,6 @@ from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_texts
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
-from evenhand.core.pattern import pattern
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider, ReadsFiles, judge_id, judging_task
 from evenhand.core.ranges import MILLISECONDS
@@ -51,7 +51,7 @@ KEYS: Mapping[str, TableKey] = {
     "inputs": TableKey("No effect: for red teaming.", own(TABLE)),
 }
 
-_SHELL = pattern(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
+_SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
 
 DEFAULT_JUDGES: Mapping[Task, tuple[tuple[str, str], ...]] = {
     "generate": (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
 from evenhand.core.errors import CodeError
-from evenhand.core.pattern import pattern
 from evenhand.doors.promptfoo.environment import switched_on
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import read_document
@@ -60,7 +60,7 @@ def sent_whole(prompt: str) -> frozenset[str]:
     return frozenset(match[1] for match in _BYTES_PLACE.finditer(prompt))
 
 
-_BYTES_PLACE = pattern(
+_BYTES_PLACE = re.compile(
     r"""["']?\b(?:data|file_data|bytes)["']?\s*:\s*["']?\{\{\s*([A-Za-z_]\w*)\s*\}\}"""
 )
 

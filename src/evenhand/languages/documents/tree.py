@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.core.encoding import DEEPEST, TooDeep, refuse_depth
 from evenhand.core.json_shapes import is_object
-from evenhand.core.pattern import pattern
 from evenhand.languages.documents.file_kinds import lines_hint, other_kind
 from evenhand.languages.documents.findings import Findings, Place, unreadable
 
@@ -32,9 +31,9 @@ LARGEST = 2_000_000
 """Nodes that a file may have once its aliases are written out."""
 LONGEST_NUMBER = 300
 
-_NESTS = pattern(r"^[-?: ]{400}", re.MULTILINE)
-_INT = pattern(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = pattern(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NESTS = re.compile(r"^[-?: ]{400}", re.MULTILINE)
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: Mapping[str, object] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -189,10 +188,10 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     return Document(path, value, places, lending=lending)
 
 
-_HALVES = pattern(
+_HALVES = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
-_DOUBLE_QUOTED = pattern(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def safe_loader() -> type[yaml.SafeLoader]:
@@ -254,7 +253,7 @@ def _not_asked(*_: object) -> None:
     """Paths that resolve to tags: there are none."""
 
 
-_ODD_SPACE = pattern("[\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]")
+_ODD_SPACE = re.compile("[\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]")
 """Spaces that look like one, and come with text that was copied from a page."""
 
 

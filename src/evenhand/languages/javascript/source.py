@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from evenhand.core.pattern import pattern
 from evenhand.languages.javascript.wire import as_json
 
 ENDINGS = frozenset({".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"})
@@ -45,13 +44,13 @@ def without_settings(export: str) -> str:
 TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
 
 _REGEX = r"/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*"
-_TOKEN = pattern(
+_TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))"
     r"""|(?P<text>'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)"""
     rf"|(?P<lead>(?:[(,=:\[!&|?{{}};+\-*%<>~^]|\breturn|\btypeof|\A)\s*)(?P<regex>{_REGEX})",
     re.DOTALL,
 )
-_NODE = pattern(
+_NODE = re.compile(
     r"(?<![\w$.])(?:"
     r"require\s*\(|import\b\s*[\w{*('\"]|import\.meta|__dirname\b|__filename\b"
     r"|(?:fetch|structuredClone|setInterval|setImmediate)\s*\("
@@ -61,14 +60,14 @@ _NODE = pattern(
     r"|^\s*export\s[^;\n]*?\bfrom\s*['\"]|\}\s*from\s*['\"]",
     re.MULTILINE,
 )
-_EXPORT = pattern(r"^[ \t]*export\s+", re.MULTILINE)
-_DECLARED = pattern(
+_EXPORT = re.compile(r"^[ \t]*export\s+", re.MULTILINE)
+_DECLARED = re.compile(
     r"(?:async\s+)?(?:function\s*\*?|class)\s+([\w$]+)|(?:const|let|var)\s+([\w$]+)"
 )
-_DEFAULT_NAMED = pattern(r"(?:async\s+)?(?:function\s*\*?|class)\s+(?!extends\b)([\w$]+)")
-_LIST = pattern(r"\{([^}]*)\}\s*;?")
-_RETURNS = pattern(r"\s*return\b(?!\s*[:=.])")
-_BINDING = pattern(r"(?:const|let|var)\b")
+_DEFAULT_NAMED = re.compile(r"(?:async\s+)?(?:function\s*\*?|class)\s+(?!extends\b)([\w$]+)")
+_LIST = re.compile(r"\{([^}]*)\}\s*;?")
+_RETURNS = re.compile(r"\s*return\b(?!\s*[:=.])")
+_BINDING = re.compile(r"(?:const|let|var)\b")
 
 
 def masked(code: str) -> str:
