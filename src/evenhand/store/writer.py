@@ -76,10 +76,8 @@ LINGER_S = 0.01
 """Rows for which nobody waits wait so long for one that somebody waits for, to be written with it."""
 
 # For a type without an adapter, sqlite3 looks for other ways to adapt each value, which takes longer than to write it.
-if (
-    bytes,
-    sqlite3.PrepareProtocol,
-) not in sqlite3.adapters:  # the user's code may have one of its own
+# The user's code may have one of its own.
+if (bytes, sqlite3.PrepareProtocol) not in sqlite3.adapters:
     sqlite3.register_adapter(bytes, bytes)
 
 Row = tuple[object, ...]
