@@ -106,6 +106,17 @@ def limits_of(
     thens = thresholds_of([one.then for one in everything])
     if not thens:
         return None
+    # The last way of an order that passes is its best one.
+    alone = [Limits(first=None, then=then) for then in thens]
+    shared = [Limits(first=first, then=thens[-1]) for first in firsts]
+    # From half of the second judge's verdicts on, and all of them: the surest few would have too few labels.
+    half = _half([one.then for one in everything], thens)
+    last = len(alone) - 1 - half
+    # One judge alone has no other orders, and little is known of how often it is wrong.
+    ends = (OTHER, BEST) if firsts else ONE
+    starts = {0: ends[0], last: ends[1]} if last else {0: sum(ends) if not firsts else BEST}
+    half_of_first = _half([one.first or 0.0 for one in everything], firsts)
+    first_alone = [Limits(first=first, then=None) for first in firsts]
     passed: list[Limits] = []
     drawn: list[JudgedTwice] = []
     for look, draw in enumerate(draws):
@@ -115,17 +126,6 @@ def limits_of(
         def passes(limits: Limits, at: float, drawn: Sequence[JudgedTwice] = drawn) -> bool:
             return _passes(limits, drawn, risk, at)
 
-        # The last way of an order that passes is its best one.
-        alone = [Limits(first=None, then=then) for then in thens]
-        shared = [Limits(first=first, then=thens[-1]) for first in firsts]
-        # From half of the second judge's verdicts on, and all of them: the surest few would have too few labels.
-        half = _half([one.then for one in everything], thens)
-        last = len(alone) - 1 - half
-        # One judge alone has no other orders, and little is known of how often it is wrong.
-        ends = (OTHER, BEST) if firsts else ONE
-        starts = {0: ends[0], last: ends[1]} if last else {0: sum(ends) if not firsts else BEST}
-        half_of_first = _half([one.first or 0.0 for one in everything], firsts)
-        first_alone = [Limits(first=first, then=None) for first in firsts]
         passed += [
             *_walk(alone[half:] + shared, starts, level, passes),
             *_walk(first_alone[half_of_first:], {0: OTHER}, level, passes),
@@ -152,13 +152,13 @@ def _walk(
 
 
 def _passes(limits: Limits, drawn: Sequence[JudgedTwice], risk: float, level: float) -> bool:
-    standing = [stage for one in drawn if (stage := limits.stage(one)) != "people"]
-    right = sum(
-        (one.first_right if stage == "first" else one.then_right) is True
-        for one in drawn
-        if (stage := limits.stage(one)) != "people"
-    )
-    return at_most(len(standing) - right, len(standing), risk) <= level
+    standing = right = 0
+    for one in drawn:
+        stage = limits.stage(one)
+        if stage != "people":
+            standing += 1
+            right += (one.first_right if stage == "first" else one.then_right) is True
+    return at_most(standing - right, standing, risk) <= level
 
 
 def at_most(wrong: int, of: int, risk: float) -> float:
@@ -167,15 +167,19 @@ def at_most(wrong: int, of: int, risk: float) -> float:
     >>> round(at_most(0, 22, 0.1), 3), at_most(0, 0, 0.1)
     (0.098, 1.0)
     """
-    logs = (
-        math.lgamma(of + 1)
-        - math.lgamma(k + 1)
-        - math.lgamma(of - k + 1)
-        + k * math.log(risk)
-        + (of - k) * math.log1p(-risk)
-        for k in range(wrong + 1)
-    )
-    return min(1.0, math.fsum(map(math.exp, logs)))
+    # From the likeliest number on, each is a multiple of its neighbour; the least likely ones may come to nothing.
+    top = min(wrong, math.floor((of + 1) * risk))
+    log = math.lgamma(of + 1) - math.lgamma(top + 1) - math.lgamma(of - top + 1)
+    likeliest = math.exp(log + top * math.log(risk) + (of - top) * math.log1p(-risk))
+    odds = risk / (1 - risk)
+    chances = [likeliest]
+    for k in range(top, 0, -1):
+        chances.append(chances[-1] * k / ((of - k + 1) * odds))
+    chance = likeliest
+    for k in range(top, min(wrong, of)):
+        chance *= (of - k) * odds / (k + 1)
+        chances.append(chance)
+    return min(1.0, math.fsum(chances))
 
 
 def labels_needed(risk: float, errors: float = 0.0, delta: float = DELTA) -> int | None:
@@ -200,8 +204,8 @@ def _decided(limits: Limits, everything: Sequence[JudgedTwice]) -> tuple[int, in
 
 def _half(certainties: Sequence[float], thresholds: Sequence[float]) -> int:
     """The place of the first threshold that half of the outputs, or more, reach; 0 where none does."""
-    counts = (sum(one >= threshold for one in certainties) for threshold in thresholds)
-    return next((i for i, n in enumerate(counts) if 2 * n >= len(certainties)), 0)
+    reached = sorted(certainties, reverse=True)[(len(certainties) - 1) // 2] if certainties else 0.0
+    return next((i for i, threshold in enumerate(thresholds) if threshold <= reached), 0)
 
 
 def thresholds_of(everything: Sequence[float]) -> list[float]:

@@ -11,6 +11,7 @@ What is said of the combination has to come from items that it was not fitted to
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -76,10 +77,18 @@ def fitted_weights(votes: Sequence[Sequence[float]], passes: Sequence[bool]) -> 
     VoteWeights(intercept=0.0, weights=())
     """
     size = len(votes[0]) if votes else 0
-    rows = [(1.0, *row) for row in votes]
+    # A few judges vote in a few ways: each way is worked out once, however many outputs it is of.
+    labels: dict[tuple[float, ...], list[int]] = {}
+    for row, ok in zip(votes, passes, strict=True):
+        labels.setdefault((1.0, *row), [0, 0])[ok] += 1
+    ways = [(row, failed, passed) for row, (failed, passed) in labels.items()]
+    columns = list(zip(*labels, strict=True)) or [()] * (size + 1)
     precision = _precision(size)
     start = [0.0] + [PRIOR_WEIGHT] * size
     theta = start
+
+    def odds_at(theta: Sequence[float]) -> list[float]:
+        return [math.fsum(map(operator.mul, theta, row)) for row, _, _ in ways]
 
     def likelihood(theta: Sequence[float]) -> float:
         """The logarithm of it and of the prior, but for a constant."""
@@ -87,31 +96,42 @@ def fitted_weights(votes: Sequence[Sequence[float]], passes: Sequence[bool]) -> 
         prior = math.fsum(
             moved[i] * q * moved[j] for i, row in enumerate(precision) for j, q in enumerate(row)
         )
-        odds = [math.fsum(t * x for t, x in zip(theta, row)) for row in rows]  # noqa: B905 (of one length)
-        observed = math.fsum(_log_logistic(o if ok else -o) for o, ok in zip(odds, passes))  # noqa: B905 (of one length)
+        observed = math.fsum(
+            passed * _log_logistic(odds) + failed * _log_logistic(-odds)
+            for odds, (_, failed, passed) in zip(odds_at(theta), ways, strict=True)
+        )
         return observed - prior / 2
 
+    before = likelihood(theta)
     for _ in range(_STEPS):
-        chances = [_logistic(math.fsum(t * x for t, x in zip(theta, row))) for row in rows]  # noqa: B905 (of one length)
+        chances = [_logistic(odds) for odds in odds_at(theta)]
+        # For each way to vote: by how much more of its outputs people pass than expected, and how that varies.
+        beyond = [
+            passed - (failed + passed) * p
+            for p, (_, failed, passed) in zip(chances, ways, strict=True)
+        ]
+        spread = [
+            (failed + passed) * p * (1 - p)
+            for p, (_, failed, passed) in zip(chances, ways, strict=True)
+        ]
         gradient = [
-            math.fsum((passed - p) * row[i] for row, p, passed in zip(rows, chances, passes))  # noqa: B905 (of one length)
-            - math.fsum(q * (t - s) for q, t, s in zip(precision[i], theta, start))  # noqa: B905 (of one length)
-            for i in range(size + 1)
+            math.fsum(map(operator.mul, beyond, column))
+            - math.fsum(q * (t - s) for q, t, s in zip(precision[i], theta, start, strict=True))
+            for i, column in enumerate(columns)
         ]
-        curvature = [
-            [
-                q + math.fsum(p * (1 - p) * row[i] * row[j] for row, p in zip(rows, chances))  # noqa: B905 (of one length)
-                for j, q in enumerate(precision[i])
-            ]
-            for i in range(size + 1)
-        ]
+        curvature = [list(row) for row in precision]
+        for i, column in enumerate(columns):
+            spread_of_one = list(map(operator.mul, spread, column))
+            for j in range(i + 1):
+                curvature[i][j] += math.fsum(map(operator.mul, spread_of_one, columns[j]))
+                curvature[j][i] = curvature[i][j]
         step = _solved(curvature, gradient)
-        before = likelihood(theta)
         # A whole step may lead far past the maximum where all chances are near 0 or 1, as those of large juries are.
         for halvings in range(_HALVINGS):
             after = [t + s / 2**halvings for t, s in zip(theta, step, strict=True)]
-            if likelihood(after) >= before - _CLOSE:
-                theta = after
+            there = likelihood(after)
+            if there >= before - _CLOSE:
+                theta, before = after, there
                 break
         if max(map(abs, step)) < _CLOSE:
             break

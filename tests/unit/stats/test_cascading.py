@@ -175,13 +175,17 @@ def wrong_where_sure(rng: random.Random) -> list[tuple[float, bool]]:
     ]
 
 
-def of_one(items: list[tuple[float, bool]], labels: int, of: int, risk: float) -> float | None:
-    """From which certainty on a judge decides by so many labels of a draw of 200."""
-    rows = [
-        JudgedTwice(None, sure, then_right=right if place < labels else None)
-        for place, (sure, right) in enumerate(items)
-    ]
-    limits = limits_of([rows[:of]], rows, risk)
+def rows_of(items: list[tuple[float, bool]]) -> tuple[list[JudgedTwice], list[JudgedTwice]]:
+    """The verdicts of one judge: with labels, and without."""
+    labelled = [JudgedTwice(None, sure, then_right=right) for sure, right in items]
+    return labelled, [unlabelled(one) for one in labelled]
+
+
+def of_one(
+    labelled: list[JudgedTwice], bare: list[JudgedTwice], labels: int, of: int, risk: float
+) -> float | None:
+    """From which certainty on a judge decides by so many labels of a draw of so many."""
+    limits = limits_of([labelled[:labels] + bare[labels:of]], bare, risk)
     return None if limits is None else limits.then
 
 
@@ -197,7 +201,8 @@ def test_one_judge_errs_too_often_in_at_most_a_twentieth_of_draws_however_often_
     for _ in range(80):
         items = judge(rng)
         rng.shuffle(items)
-        thresholds = {of_one(items, labels, 200, 0.2) for labels in range(10, 201, 10)} - {None}
+        rows = rows_of(items)
+        thresholds = {of_one(*rows, labels, 200, 0.2) for labels in range(10, 201, 10)} - {None}
         above = [[right for sure, right in items if sure >= (one or 0)] for one in thresholds]
         too_many += any(each.count(False) > 0.2 * len(each) for each in above)
     assert too_many <= 8  # of 80 draws at 5 %, so many or fewer come in 98 %
@@ -210,7 +215,7 @@ def test_one_good_judge_decides_nearly_all(wrong: float, labels: int, least: flo
     accepted = 0.0
     for _ in range(60):
         items = [(rng.random(), rng.random() >= wrong) for _ in range(600)]
-        threshold = of_one(items, labels, labels, 0.2)
+        threshold = of_one(*rows_of(items), labels, labels, 0.2)
         if threshold is not None:
             accepted += sum(sure >= threshold for sure, _ in items) / 600 / 60
     assert accepted >= least
@@ -220,8 +225,9 @@ def test_what_one_judge_takes_is_known_before_anybody_labels():
     """Without errors, and with some; never where there are as many errors as may be."""
     needed = labels_needed(0.1) or 0
     items = [(0.9 - 0.1 * (i % 2), True) for i in range(10_000)]
-    assert of_one(items, needed, needed, 0.1) is not None
-    assert of_one(items, needed - 1, needed - 1, 0.1) is None
+    rows = rows_of(items)
+    assert of_one(*rows, needed, needed, 0.1) is not None
+    assert of_one(*rows, needed - 1, needed - 1, 0.1) is None
     few, many = labels_needed(0.1, 0.02), labels_needed(0.1, 0.08)
     assert few is not None
     assert many is not None
