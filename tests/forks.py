@@ -20,9 +20,11 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
+from tempfile import TemporaryFile
 from typing import Any, NoReturn
 
 import pytest
+from _pytest.capture import FDCapture
 
 SIZE = struct.Struct("!Q")
 Tests = deque[list[pytest.Item]]
@@ -87,6 +89,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
                 for key, _ in selector.select():
                     listen(session, key.data, waiting, forks, selector)
         finally:
+            gc.unfreeze()
             for pid in forks:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -179,14 +182,21 @@ def given(session: pytest.Session, there: socket.socket) -> Iterator[pytest.Item
         yield from (session.items[number] for number in numbers)
 
 
+def capture_apart(config: pytest.Config) -> None:
+    """Captures what is written into files of this process's own, by the same streams: modules may have kept those."""
+    capture = config.pluginmanager.getplugin("capturemanager")._global_capturing
+    for stream in (capture.out, capture.err):
+        if isinstance(stream, FDCapture):
+            with TemporaryFile(buffering=0) as own:
+                os.dup2(own.fileno(), stream.tmpfile.fileno(), inheritable=False)
+
+
 def run(session: pytest.Session, number: int, there: socket.socket) -> NoReturn:
     """What a fork does: runs the tests that it is given, and reports."""
     code = 1
     try:
         config = session.config
-        capture = config.pluginmanager.getplugin("capturemanager")
-        capture.stop_global_capturing()
-        capture.start_global_capturing()
+        capture_apart(config)
         terminal = config.pluginmanager.getplugin("terminalreporter")
         terminal._tw._file = io.StringIO()
         factory = config._tmp_path_factory  # pyright: ignore (as pytest-xdist does)

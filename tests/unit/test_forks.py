@@ -8,8 +8,10 @@ from tests import forks
 pytest_plugins = ("pytester",)
 
 EVERY_END = """
-import os, time, warnings
+import os, subprocess, sys, time
 import pytest
+
+KEPT = sys.stderr
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory):
@@ -28,6 +30,7 @@ def test_passes(place, capsys):
 
 def test_fails():
     os.system("echo from a process")
+    subprocess.run(["echo", "by a kept stream"], stdout=KEPT)
     assert 1 == 2
 
 @pytest.mark.timeout(0.2)
@@ -64,7 +67,8 @@ def test_every_end_of_a_test_is_reported_once_and_the_rest_of_a_file_is_run(run:
     ended = run.runpytest_subprocess(*OPTIONS, "--forks", "1", "-rA", timeout=120)
     assert ended.ret == 1
     ended.assert_outcomes(passed=9, failed=9, skipped=3, errors=3)
-    ended.stdout.fnmatch_lines(["*from a process*"])
+    assert ended.outlines.count("from a process") == 3
+    assert ended.outlines.count("by a kept stream") == 3
     ended.stdout.fnmatch_lines(["*Timeout*"])
     ended.stdout.fnmatch_lines(["*the process of this test has ended with 0*"])
 
