@@ -16,6 +16,8 @@ import yaml
 
 from evenhand.cli.verbs import evenhand
 
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = re.findall(
     r"^```yml\n(.*?)^```$", (ROOT / "docs" / "ci.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
@@ -271,7 +273,7 @@ def test_what_a_release_is_tried_with_succeeds_with_todays_example(tmp_path: Pat
     env = {**os.environ, "EVENHAND_CACHE": str(tmp_path / "cache")}
     for words in (["init", "shop"], tried.split(), re.findall(r'"(.+?)"', brewed)):
         done = subprocess.run(
-            [sys.executable, "-m", "evenhand", *words],
+            [*COMMAND, *words],
             cwd=tmp_path,
             env=env,
             capture_output=True,

@@ -18,6 +18,8 @@ from evenhand.core.errors import ConfigError
 from evenhand.testing import FakeProvider, Rule, Script
 from evenhand.wings.judge_checks.judge_variants import read_variants
 
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
 ITEMS = 300
 EVALS = """
 from evenhand import Case, Dataset, EvalSet, Expect
@@ -82,7 +84,7 @@ def command(folder: Path, fake: FakeProvider) -> Callable[..., str]:
     def evenhand(*arguments: str) -> str:
         env = {**os.environ, **fake.env(), "EVENHAND_HOME": str(folder / "home")}
         done = subprocess.run(
-            [sys.executable, "-m", "evenhand", *arguments],
+            [*COMMAND, *arguments],
             cwd=folder,
             env=env,
             capture_output=True,
@@ -298,7 +300,7 @@ def test_a_cascade_that_is_none_is_reported_before_the_run(tmp_path: Path, judge
         text[:start] + f"    judge={judge!r}" + text[end:], "utf-8"
     )
     done = subprocess.run(
-        [sys.executable, "-m", "evenhand", "run"],
+        [*COMMAND, "run"],
         cwd=tmp_path,
         env={**os.environ, "OPENAI_API_KEY": "k"},
         capture_output=True,

@@ -16,6 +16,8 @@ import pytest
 
 from evenhand.testing import FakeProvider, Rule, Script
 
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
 EVALS = """
 from evenhand import Case, Dataset, EvalSet, Expect
 from evenhand.scorers import Passes
@@ -93,7 +95,7 @@ def _calibrated(tmp_path: Path, rows: list[tuple[bool, float]]) -> tuple[dict[st
 def _command(tmp_path: Path, fake: FakeProvider) -> Callable[..., str]:
     def evenhand(*arguments: str) -> str:
         env = {**os.environ, **fake.env(), "EVENHAND_HOME": str(tmp_path / "home")}
-        command = [sys.executable, "-m", "evenhand", *arguments]
+        command = [*COMMAND, *arguments]
         done = subprocess.run(
             command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
         )

@@ -14,6 +14,8 @@ import pytest
 
 from evenhand.testing import FakeProvider, Rule, Script
 
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
 EVALS = """
 from evenhand import Case, Dataset, EvalSet, Expect
 from evenhand.scorers import CLARITY, Passes, Rating
@@ -71,7 +73,7 @@ def evenhand(tmp_path: Path, fake: FakeProvider) -> Evenhand:
 
     def called(*arguments: str) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, **fake.env(), "EVENHAND_HOME": str(tmp_path / "home")}
-        command = [sys.executable, "-m", "evenhand", *arguments]
+        command = [*COMMAND, *arguments]
         return subprocess.run(
             command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
         )

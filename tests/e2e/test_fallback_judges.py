@@ -14,6 +14,8 @@ import pytest
 
 from evenhand.testing import FakeProvider, Rule, Script
 
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
 EVALS = """
 from evenhand import Case, Dataset, EvalSet, Expect
 from evenhand.scorers import Passes
@@ -46,7 +48,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
         def evenhand(*arguments: str) -> subprocess.CompletedProcess[str]:
             env = {**os.environ, **fake.env(), "EVENHAND_HOME": str(tmp_path / "home")}
-            command = [sys.executable, "-m", "evenhand", *arguments]
+            command = [*COMMAND, *arguments]
             return subprocess.run(
                 command,
                 cwd=tmp_path,

@@ -475,13 +475,13 @@ def test_a_gate_that_is_not_decided_early_says_what_all_cases_say(folder: Folder
 def test_metrics_on_no_known_scale_are_decided_by_all_cases(folder: Folder):
     """Said before, and the rest can be left out."""
     lengths = ({"type": "python", "value": "len(output) * 7.0", "metric": "length"},)
-    folder.write(cases=300, asserts=lengths)
+    folder.write(cases=150, asserts=lengths)
     folder.baseline()
     ended = folder.gate("--all", "--stop-when-decided", "--json", "--metric", "passed")
     assert ended.document["stopped"]
     whole = folder.gate("--all", "--stop-when-decided")
     assert "length can only be decided by all cases" in whole.err
-    assert "not decided before the last of 300 cases: length needs all of them" in whole.out
+    assert "not decided before the last of 150 cases: length needs all of them" in whole.out
 
 
 def test_a_run_stops_as_soon_as_its_pass_rate_is_decided(folder: Folder):

@@ -15,6 +15,8 @@ from evenhand.render.run_warnings import LONG_WAIT_S, _waited
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
 HELD_UP = """
 import time
 
@@ -28,7 +30,7 @@ def run(folder: Path, config: dict[str, Any], fake: FakeProvider, *args: str) ->
     """Runs a config; what it printed."""
     (folder / "promptfooconfig.json").write_text(json.dumps(config))
     done = subprocess.run(
-        [sys.executable, "-m", "evenhand", "run", "--no-progress", "--no-cache", *args],
+        [*COMMAND, "run", "--no-progress", "--no-cache", *args],
         cwd=folder,
         env={**os.environ, **fake.env(), "NO_COLOR": "1"},
         capture_output=True,
@@ -99,7 +101,7 @@ def test_a_trial_shows_when_its_answer_began_and_how_long_it_waited(tmp_path: Pa
     with FakeProvider(Script([Rule((), "hi", latency_ms=50)], "")) as fake:
         run(tmp_path, config, fake)
         shown = subprocess.run(
-            [sys.executable, "-m", "evenhand", "show", "--json", "--calls"],
+            [*COMMAND, "show", "--json", "--calls"],
             cwd=tmp_path,
             capture_output=True,
             text=True,

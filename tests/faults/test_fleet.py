@@ -224,9 +224,10 @@ def test_a_worker_that_was_given_up_counts_for_nothing_when_it_comes_back(
     )
     thread.start()
     until(lambda: fake.ledger.total >= price.total() // 4)
+    force_setattr(fleet, "patience_s", 5)  # those that start may take longer than that
+    until(lambda: fake.ledger.total >= price.total() // 3)  # counted from the next message on
     zombie = cluster.links[0].process
     os.kill(zombie.pid, signal.SIGSTOP)
-    force_setattr(fleet, "patience_s", 3)  # those that start may take longer than that
     until(lambda: any("no sign of life" in note for note in notes), 100)
     force_setattr(fleet, "patience_s", 60)
     os.kill(zombie.pid, signal.SIGCONT)

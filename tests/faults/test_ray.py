@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.faults.conftest import Folder, Trial, environment, settled, until
@@ -45,13 +46,22 @@ def cluster(env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+class Shared(NamedTuple):
+    """The provider, the cluster's address, that of Ray's client, and the process that takes nodes away."""
+
+    fake: FakeProvider
+    address: str
+    client: str
+    nodes: subprocess.Popen[str]
+
+
 @pytest.fixture(scope="module")
-def shared() -> Iterator[tuple[FakeProvider, str, str]]:
-    """A cluster for tests that leave it as it is: the provider, the cluster's address, and that of Ray's client."""
+def shared() -> Iterator[Shared]:
+    """A cluster for all tests; the last of them takes a node away."""
     with FakeProvider() as fake, cluster({**environment(fake), "KNOWN_THERE": "secret"}) as nodes:
         assert nodes.stdout is not None
         address, client = nodes.stdout.readline().split()
-        yield fake, address, client
+        yield Shared(fake, address, client, nodes)
 
 
 def run_alone(fake: FakeProvider, evals: Folder) -> tuple[list[Trial], Counter[str]]:
@@ -66,38 +76,12 @@ def run_alone(fake: FakeProvider, evals: Folder) -> tuple[list[Trial], Counter[s
 
 
 @pytest.mark.timeout(600)
-def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
-    serve: Callable[..., FakeProvider],
-    folder: Callable[..., Folder],
-):
-    """The folder is sent to the nodes; the run goes on with those that are left; all is as in one process."""
-    fake = serve(latency_ms=300)
-    evals = folder(fake)
-    wanted, price = run_alone(fake, evals)
-    with cluster(evals.env) as nodes:
-        assert nodes.stdin is not None
-        assert nodes.stdout is not None
-        address, _ = nodes.stdout.readline().split()
-        start = ("run", *QUIET, "-j", "4", "--ray", address, "--workers", "2")
-        process = evals.start(*start, env={"PYTHONWARNINGS": "ignore"})
-        until(lambda: fake.ledger.total >= ROWS // 4 or process.poll() is not None, 60)
-        nodes.stdin.write("kill\n")
-        nodes.stdin.flush()
-        _, err = process.communicate(timeout=400)
-    assert process.returncode == 1, err
-    assert "is gone" in err
-    assert settled(evals.document()) == wanted
-    assert Counter(fake.ledger.counts) - price - evals.doubted() == Counter()
-    assert evals.doubted().total() <= 4
-
-
-@pytest.mark.timeout(600)
 def test_a_run_from_outside_the_cluster_is_that_of_one_process(
-    shared: tuple[FakeProvider, str, str],
+    shared: Shared,
     folder: Callable[..., Folder],
 ):
     """Through Ray's client: files, keys and calls as from a node; Ctrl-C finishes what is under way; and it goes on."""
-    fake, _, address = shared
+    fake, address = shared.fake, shared.client
     fake.latency_ms = 100
     fake.ledger.clear()
     evals = folder(fake)
@@ -121,14 +105,14 @@ def test_a_run_from_outside_the_cluster_is_that_of_one_process(
 
 @pytest.mark.timeout(600)
 def test_what_a_node_lacks_is_said_before_anything_is_sent(
-    shared: tuple[FakeProvider, str, str],
+    shared: Shared,
     folder: Callable[..., Folder],
 ):
     """Another address of a model, a variable of a file, and a file of keys, which all stay on this machine.
 
     A file of variables that the node knows is not missed.
     """
-    fake, address, _ = shared
+    fake, address = shared.fake, shared.address
     evals = folder(fake)
     evals.write(3)
     (evals.path / "more.env").write_text("A_KEY_OF_OURS=secret\n")
@@ -171,3 +155,28 @@ def test_workers_that_this_machine_has_no_room_for_are_refused_at_once(
     assert done.returncode == 2, done.stderr
     assert "room for 0 of 1 workers with 999 CPUs each" in done.stderr
     assert not fake.requests
+
+
+@pytest.mark.timeout(600)
+def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
+    shared: Shared,
+    folder: Callable[..., Folder],
+):
+    """The folder is sent to the nodes; the run goes on with those that are left; all is as in one process."""
+    fake = shared.fake
+    fake.latency_ms = 300
+    fake.ledger.clear()
+    evals = folder(fake)
+    wanted, price = run_alone(fake, evals)
+    assert shared.nodes.stdin is not None
+    start = ("run", *QUIET, "-j", "4", "--ray", shared.address, "--workers", "2")
+    process = evals.start(*start, env={"PYTHONWARNINGS": "ignore"})
+    until(lambda: fake.ledger.total >= ROWS // 4 or process.poll() is not None, 60)
+    shared.nodes.stdin.write("kill\n")
+    shared.nodes.stdin.flush()
+    _, err = process.communicate(timeout=400)
+    assert process.returncode == 1, err
+    assert "is gone" in err
+    assert settled(evals.document()) == wanted
+    assert Counter(fake.ledger.counts) - price - evals.doubted() == Counter()
+    assert evals.doubted().total() <= 4

@@ -203,14 +203,14 @@ def test_each_form_of_file_tells_the_same_steps(name: str, tmp_path: Path):
 TRAJECTORIES = Path(__file__).parents[3] / "shared/data/agents"
 
 
-def trajectories(pattern: str) -> list[dict[str, Any]]:
-    """Those of a file, or a skip."""
+def trajectories(pattern: str, dialect: str) -> list[dict[str, Any]]:
+    """Those of a file, every third of them for a dialect, so that each is read in some; or a skip."""
     folder = Path(os.environ.get("AGENT_TRAJECTORIES") or TRAJECTORIES)
     found = sorted(folder.glob(pattern))
     if not found:
         pytest.skip(f"there are no recorded trajectories in {folder}")
     with gzip.open(found[0]) as lines:
-        return [json.loads(line) for line in lines]
+        return [json.loads(line) for line in list(lines)[list(DIALECTS).index(dialect) % 3 :: 3]]
 
 
 def of_tau_bench(row: dict[str, Any]) -> Act:
@@ -274,7 +274,7 @@ def of_who_and_when(row: dict[str, Any]) -> Act:
 def test_recorded_agents_come_back_as_they_were(name: str):
     """tau-bench: each call with its arguments and its result, in order, and the words between."""
     dialect: Dialect = DIALECTS[name]
-    for row in trajectories("taubench*.jsonl.gz"):
+    for row in trajectories("taubench*.jsonl.gz", name):
         act = of_tau_bench(row)
         steps = read(protobuf(written([act], dialect)))
         expected = [
@@ -304,7 +304,7 @@ def test_recorded_agents_come_back_as_they_were(name: str):
 @pytest.mark.timeout(300)
 def test_recorded_teams_of_agents_come_back_as_they_were(name: str):
     """Who&When: who said what, in order."""
-    for row in trajectories("whoandwhen*.jsonl.gz"):
+    for row in trajectories("whoandwhen*.jsonl.gz", name):
         act = of_who_and_when(row)
         steps = read(protobuf(written([act], DIALECTS[name])))
         agents = [(one.kind, one.name) for one in steps if one.kind == "agent"]

@@ -45,6 +45,11 @@ SETTLED = """() => document.querySelector("#app h1, #app h2") !== null
     && document.querySelector("[aria-busy=true]") === null
     && ![...document.querySelectorAll("[role=status], .cell-none")]
       .some((at) => /^(Reading|Comparing|…$)/.test(at.textContent))"""
+TURN = """(there) => new Promise((drawn) => {
+  location.hash = there;
+  requestAnimationFrame(() => requestAnimationFrame(drawn));
+})"""
+"""Goes to another address of the page, and waits until the page has heard of it."""
 START_S = 20
 
 
@@ -250,7 +255,7 @@ class Watched:
 
     def turn(self, run: str = "", **state: object) -> None:
         """Goes to a state of the page without loading it anew."""
-        self.page.evaluate("(there) => { location.hash = there; }", fragment(run, **state))
+        self.page.evaluate(TURN, fragment(run, **state))
         self.settled()
 
     def settled(self) -> None:

@@ -46,7 +46,7 @@ def test_a_cell_is_edited_estimated_run_and_held_against_the_old_one(
     with serve(shop_run, "--allow-runs") as viewer:
         seen = watch(viewer.link, bypass_csp=True)
         page = seen.page
-        seen.show(file.stem, cell=0, tab="ask")
+        seen.turn(file.stem, cell=0, tab="ask")
         prompt = page.get_by_role("textbox", name="Prompt")
         prompt.fill(f"Answer kindly {{{{question}}}} {EVIL}")
         page.get_by_role("textbox", name="question").fill(f"{EVIL} {{{{env.HOME}}}}")
@@ -91,7 +91,7 @@ def test_without_the_option_there_is_nothing_to_ask_with(shop_run: Path, serve: 
     (file,) = (shop_run / "runs").glob("*.db")
     with serve(shop_run) as viewer:
         seen = watch(viewer.link)
-        seen.show(file.stem, cell=0, tab="ask")
+        seen.turn(file.stem, cell=0, tab="ask")
         seen.page.get_by_role("tab", name="Output").wait_for()
         assert seen.page.get_by_role("tab", name="Ask again").count() == 0
         assert seen.page.get_by_role("button", name="Estimate").count() == 0

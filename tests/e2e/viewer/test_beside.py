@@ -25,7 +25,7 @@ def test_the_output_and_its_expectations_are_on_one_screen(
 def test_on_a_phone_the_expectations_follow_the_output(served: Any, runs: list[str], watch: Any):
     """Where there is no room beside it, they stand below it."""
     seen = watch(served.link, viewport={"width": 390, "height": 844})
-    seen.show(runs[1], cell=52)
+    seen.turn(runs[1], cell=52)
     drawer = seen.page.get_by_role("dialog")
     expectations = drawer.get_by_role("region", name="Expectations")
     expectations.wait_for()
@@ -82,7 +82,7 @@ def test_two_columns_stand_beside_each_other_with_their_differences(
 def test_blind_no_other_column_can_be_put_beside(served: Any, runs: list[str], watch: Any):
     """It would name columns, and tell their verdicts."""
     seen = watch(served.link)
-    seen.show(runs[1], cell=12, blind=1, tab="output.variant-1")
+    seen.turn(runs[1], cell=12, blind=1, tab="output.variant-1")
     drawer = seen.page.get_by_role("dialog")
     drawer.get_by_role("heading", name="Output").wait_for()
     assert drawer.get_by_label("Beside another column").count() == 0

@@ -28,7 +28,7 @@ def _case_means(path: Path, metric: str, column: int) -> dict[str, float]:
 def test_heads_show_the_mean_of_each_metric(home: Path, runs: list[str], served: Any, watch: Any):
     """Every case counts once, and the number is Python's, in two decimals."""
     seen = watch(served.link)
-    seen.show(runs[1])
+    seen.turn(runs[1])
     path = home / "runs" / f"{runs[1]}.db"
     for column in range(3):
         wanted = fmean(_case_means(path, "clarity", column).values())
@@ -44,7 +44,7 @@ def test_a_click_on_a_metric_sorts_by_it_and_stands_in_the_address(
 ):
     """Lowest first, highest first, the plan's order; cases without the number come last either way."""
     seen = watch(served.link)
-    seen.show(runs[1])
+    seen.turn(runs[1])
     page = seen.page
     means = _case_means(home / "runs" / f"{runs[1]}.db", "words", 1)
     head = page.get_by_role("columnheader").nth(2)
@@ -69,7 +69,7 @@ def test_a_click_on_a_metric_sorts_by_it_and_stands_in_the_address(
 def test_variables_and_metadata_can_be_columns(served: Any, runs: list[str], watch: Any):
     """Chosen in the menu, kept in the address, and no longer told in the cell of the case."""
     seen = watch(served.link)
-    seen.show(runs[1])
+    seen.turn(runs[1])
     page = seen.page
     page.locator("summary", has_text="Columns").click()
     page.get_by_role("checkbox", name="thing").click()
@@ -93,7 +93,7 @@ def test_widths_are_dragged_or_set_by_keys_and_stay_in_this_browser(
 ):
     """A drag makes a column wider, arrow keys too, a double click gives it back its own width; blind, none tells."""
     seen = watch(served.link)
-    seen.show(runs[1])
+    seen.turn(runs[1])
     page = seen.page
     edge = page.get_by_role("separator", name="short")
     head = page.get_by_role("columnheader").nth(1)
@@ -134,7 +134,7 @@ def test_sixty_columns_are_drawn_sparingly_and_all_of_them_are_reached(
     path = bench("viewer_run").write_run(tmp_path / "home", 40, 60)
     with serve(tmp_path / "home") as viewer:
         seen = watch(viewer.link)
-        seen.show(path.stem)
+        seen.turn(path.stem)
         page = seen.page
         page.get_by_role("gridcell").first.wait_for()
         assert page.evaluate(ELEMENTS) < 2_500
@@ -167,7 +167,7 @@ def test_rows_are_as_high_as_what_is_in_them_and_heads_fold_while_one_scrolls(
 ):
     """A row of short answers is lower than one of long answers; scrolled, more of them are in sight."""
     seen = watch(served.link)
-    seen.show(runs[1])
+    seen.turn(runs[1])
     page = seen.page
     page.get_by_role("gridcell").first.wait_for()
     page.wait_for_function("() => document.querySelector('.awaited') === null")

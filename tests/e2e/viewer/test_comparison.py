@@ -88,14 +88,14 @@ def test_the_page_has_the_intervals_of_the_command_line(
         for cases in (2, 4, 5):
             told = json.loads(command("show", named[str(cases)], "--json", EVENHAND_HOME=str(home)))
             scores = [column["score"] for column in told["rates"]]
-            seen.show(named[str(cases)])
+            seen.turn(named[str(cases)])
             ends = seen.page.locator(".head-ends")
             ends.first.wait_for()
             shown = [re.findall(r"[\d.]+", text) for text in ends.all_inner_texts()]
             assert [[float(end) for end in each] for each in shown] == [
                 pytest.approx([score["low"], score["high"]], abs=0.005) for score in scores
             ]
-            seen.show(named[str(cases)], view="charts")
+            seen.turn(named[str(cases)], view="charts")
             seen.page.locator(".chart-histogram .chart-note").first.wait_for()
             text = seen.page.locator(".charts").text_content()
             found = re.findall(rf"\[([\d.]+)–([\d.]+)\], {cases} cases", text)
@@ -110,9 +110,9 @@ def test_a_metric_is_asked_as_the_command_line_asks_it(served: Any, runs: list[s
     seen = watch(served.link)
     files = [served.home / "runs" / f"{name}.db" for name in runs]
     page = seen.page
-    seen.show(runs[1], view="comparison", base=runs[0])
+    seen.turn(runs[1], view="comparison", base=runs[0])
     for metric, key in (("passed", None), ("clarity", "~clarity.0.1"), ("", "*.0.1")):
-        seen.show(runs[1], view="comparison", base=runs[0], plot=key)
+        seen.turn(runs[1], view="comparison", base=runs[0], plot=key)
         told = compare(*files, metric=metric or ()).document()["results"]
         lines = [line.inner_text() for line in page.locator(LINES).all()]
         assert len(lines) == len(told)
@@ -129,7 +129,7 @@ def test_a_metric_is_asked_as_the_command_line_asks_it(served: Any, runs: list[s
         for text in drawn:  # the same digits in the plot as in words
             number = text.partition(" [")[0]
             assert any(re.search(rf"{re.escape(number)}( points)? \[", line) for line in lines)
-    seen.show(runs[1], view="comparison", base=runs[0])
+    seen.turn(runs[1], view="comparison", base=runs[0])
     verdicts = page.locator(".verdict-word").all_inner_texts()
     order = ["worse", "better", "undecided", "no detectable difference"]
     places = [order.index(word.split(" ", 1)[1]) for word in verdicts]
@@ -150,7 +150,7 @@ def test_few_cases_are_told_as_the_reason_and_columns_apart(
     with serve(home) as viewer:
         seen = watch(viewer.link, viewport={"width": 1000, "height": 800})
         page = seen.page
-        seen.show(named["after"], view="comparison", base=named["before"])
+        seen.turn(named["after"], view="comparison", base=named["before"])
         lines = page.locator(LINES)
         assert lines.count() == 4
         for line in lines.all():
@@ -166,7 +166,7 @@ def test_few_cases_are_told_as_the_reason_and_columns_apart(
         text = page.locator(".comparison").inner_text()
         assert re.search(r"−\d", text)
         assert not re.search(r"(?<![\w.…-])-\d", page.locator(".verdicts").inner_text())
-        seen.show(named["after"], view="charts")
+        seen.turn(named["after"], view="charts")
         text = page.locator(".charts").inner_text()
         assert "Of 5 cases:" in text
         assert "Left out of the 5, of a variant: 0–1 in error." in text
@@ -182,7 +182,7 @@ def test_a_cell_is_coloured_by_what_happened_to_its_verdict(
     with serve(home) as viewer:
         seen = watch(viewer.link)
         page = seen.page
-        seen.show(named["after"], view="comparison", base=named["before"])
+        seen.turn(named["after"], view="comparison", base=named["before"])
         cells = page.locator(".changes tbody td:last-child .change")
         cells.first.wait_for()
         words = cells.all_inner_texts()
@@ -192,7 +192,7 @@ def test_a_cell_is_coloured_by_what_happened_to_its_verdict(
         )
         box = page.locator(".changes").evaluate("(at) => [at.scrollHeight, at.clientHeight]")
         assert box[0] == box[1]
-        seen.show(named["after"], base=named["before"])
+        seen.turn(named["after"], base=named["before"])
         matrix = page.get_by_role("grid").locator(".change").all_inner_texts()
         assert {word for word in matrix if word.startswith("regressed")} == set(words)
         seen.close()
@@ -214,18 +214,18 @@ def test_a_run_that_is_alone_says_what_is_true(
     report = tmp_path / "report.html"
     command("export", named, "--to", report, EVENHAND_HOME=str(home))
     seen = watch(report.as_uri(), offline=True)
-    seen.show(named, view="comparison")
+    seen.turn(named, view="comparison")
     text = seen.page.locator(".comparison").inner_text()
     assert "holds no other run" in text
     assert "--baseline RUN" in text
     assert seen.page.get_by_label("Baseline").count() == 0
-    seen.show(named, view="charts")
+    seen.turn(named, view="charts")
     ticks = seen.page.locator(".chart-histogram .axis").first.locator("text")
     ticks.first.wait_for()
     assert ticks.all_text_contents() == ["0", "1"]
     with serve(home) as viewer:
         seen = watch(viewer.link)
-        seen.show(named, view="comparison")
+        seen.turn(named, view="comparison")
         seen.page.get_by_text("There is no other run to compare it with yet.").wait_for()
         shutil.copy(next((few[0] / "runs").glob(f"{few[1]['2']}.db")), home / "runs")
         seen.show(named, view="comparison")

@@ -94,11 +94,11 @@ def seen(held: tuple[Path, str, str], serve: Any, watch: Any) -> Any:
 def test_a_cell_that_lost_its_verdict_says_so(seen: Any, held: tuple[Path, str, str]):
     """In the matrix, in the list of changes and in the drawer: no number, and no ±0."""
     _, before, after = held
-    seen.show(after, base=before)
+    seen.turn(after, base=before)
     page = seen.page
     cells = page.get_by_role("grid").locator(".change")
     assert cells.all_inner_texts() == [words for words in CHANGES for _ in range(4)]
-    seen.show(after, base=before, view="comparison")
+    seen.turn(after, base=before, view="comparison")
     rows = page.locator(".changes tbody tr")
     listed = rows.locator("td:last-child").all_inner_texts()
     assert sorted(set(listed)) == sorted(set(CHANGES) - {"±0"})
@@ -123,7 +123,7 @@ def test_a_rate_with_errors_is_the_range_that_the_command_line_prints(
     assert f"{least * 100:.0f}–{most * 100:.0f} %" == "44–67 %"
     for column in told:
         assert (column["rate_least"], column["rate_most"]) == pytest.approx((least, most))
-    seen.show(after)
+    seen.turn(after)
     heads = seen.page.locator(".head-rate")
     for head in heads.all():
         text = head.inner_text()
@@ -132,19 +132,19 @@ def test_a_rate_with_errors_is_the_range_that_the_command_line_prints(
         low, high = (f"{told[0][end] * 100:.0f}" for end in ("low", "high"))
         assert f"{low}–{high} %" in text
     assert heads.count() == 4
-    seen.show(after, view="charts")
+    seen.turn(after, view="charts")
     values = seen.page.locator(".chart-rates .chart-value")
     values.first.wait_for()
     assert values.all_text_contents() == ["44–67 %"] * 4
     assert "n counts" not in seen.page.locator(".chart-rates .chart-said").inner_text()
-    seen.show(after, view="charts", plot="passed.0.1")
+    seen.turn(after, view="charts", plot="passed.0.1")
     seen.page.locator(".chart-histogram .chart-note", has_text="44–67 %").first.wait_for()
 
 
 def test_nothing_that_a_cell_or_a_head_says_is_cut(seen: Any, held: tuple[Path, str, str]):
     """1440 pixels wide, four columns, a baseline: every number is there to its last digit."""
     _, before, after = held
-    seen.show(after, base=before)
+    seen.turn(after, base=before)
     cut = seen.page.evaluate(
         """() => [...document.querySelectorAll(".cell-line *, .matrix-column *")].filter((part) => {
             const room = part.closest(".matrix-cell, .matrix-column").getBoundingClientRect();
@@ -168,7 +168,7 @@ def test_a_long_text_is_found(seen: Any, held: tuple[Path, str, str]):
         field.fill(text)
         field.press("Enter")
 
-    seen.show(after)
+    seen.turn(after)
     ask('"靴はどうやって返品しますか？"')
     page.locator(".shown-of b", has_text="5").wait_for()
     whole = page.evaluate(
@@ -183,7 +183,7 @@ def test_a_long_text_is_found(seen: Any, held: tuple[Path, str, str]):
     alert.wait_for()
     assert "10,001 characters" in alert.inner_text()
     assert page.get_by_text("No case matches").count() == 0
-    seen.show(after, view="charts", q="x" * 10_001)
+    seen.turn(after, view="charts", q="x" * 10_001)
     page.get_by_role("alert").filter(has_text="The search failed").wait_for()
     assert page.get_by_text("chooses no case").count() == 0
 
@@ -194,7 +194,7 @@ def test_a_search_that_failed_can_be_made_again(seen: Any, held: tuple[Path, str
     page = seen.page
     page.route("**/search", lambda route: route.abort())
     seen.expected.append("ERR_FAILED")
-    seen.show(after, q='"yes"')
+    seen.turn(after, q='"yes"')
     page.get_by_text("The search failed").wait_for()
     assert page.get_by_role("row").count() == 0
     page.unroute("**/search")
@@ -210,7 +210,7 @@ def test_an_empty_text_chooses_what_the_command_line_does(
     for query, cases in (('""', 6), ('-""', 0)):
         told = command("show", after, "--where", query, "--json", EVENHAND_HOME=str(home))
         assert (json.loads(told)["totals"]["trials"] == 0) == (cases == 0)
-        seen.show(after, q=query)
+        seen.turn(after, q=query)
         assert seen.page.locator(".matrix-body .matrix-row").count() == cases
 
 
@@ -257,11 +257,11 @@ def test_what_could_not_be_read_is_told(seen: Any, held: tuple[Path, str, str]):
     seen.expected.append("ERR_FAILED")
     page.route("**/labels", lambda route: route.abort())
     page.route("**/api/runs", lambda route: route.abort())
-    seen.show(after)
+    seen.turn(after)
     alerts = page.get_by_role("alert")
     alerts.filter(has_text="the labels could not be read").wait_for()
     alerts.filter(has_text="the list of runs could not be read").wait_for()
     assert page.locator(".matrix-body .matrix-row").count() == 6
-    seen.show(after, view="comparison")
+    seen.turn(after, view="comparison")
     alerts.filter(has_text="the list of runs could not be read").wait_for()
     assert page.get_by_text("no other run").count() == 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 WHOLE_ROWS = """() => {
   const grid = document.querySelector("[role=grid]").getBoundingClientRect();
   const head = document.querySelector(".matrix-head").getBoundingClientRect();
@@ -16,19 +14,25 @@ WHOLE_ROWS = """() => {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("width", "height"),
-    [(844, 390), (640, 360), (320, 256), (720, 450)],
-    ids=["phone on its side", "small phone on its side", "400 % zoom", "200 % zoom"],
-)
+LOW = {
+    "phone on its side": (844, 390),
+    "small phone on its side": (640, 360),
+    "400 % zoom": (320, 256),
+    "200 % zoom": (720, 450),
+}
+
+
 def test_a_whole_row_of_the_matrix_is_seen_on_a_low_screen(
-    served: Any, runs: list[str], watch: Any, width: int, height: int
+    served: Any, runs: list[str], watch: Any
 ):
     """A phone on its side, and 1280 × 1024 at 400 % zoom: at least one row stands between head and edge."""
-    seen = watch(served.link, viewport={"width": width, "height": height})
-    seen.show(runs[1])
-    seen.page.get_by_role("gridcell").first.wait_for()
-    assert seen.page.evaluate(WHOLE_ROWS) >= 1
+    seen = watch(served.link)
+    for name, (width, height) in LOW.items():
+        seen.page.set_viewport_size({"width": width, "height": height})
+        seen.turn()
+        seen.turn(runs[1])
+        seen.page.get_by_role("gridcell").first.wait_for()
+        assert seen.page.evaluate(WHOLE_ROWS) >= 1, name
 
 
 def test_the_tools_unfold_on_a_low_screen_and_lead_everywhere(
@@ -36,7 +40,7 @@ def test_the_tools_unfold_on_a_low_screen_and_lead_everywhere(
 ):
     """Filter, views and totals come with one press, and with the filter's key; the page then scrolls to the rows."""
     seen = watch(served.link, viewport={"width": 844, "height": 390})
-    seen.show(runs[1])
+    seen.turn(runs[1])
     page = seen.page
     filter_ = page.get_by_label("Filter", exact=True)
     assert not filter_.is_visible()
@@ -57,6 +61,6 @@ def test_the_tools_unfold_on_a_low_screen_and_lead_everywhere(
 def test_a_high_screen_folds_nothing(served: Any, runs: list[str], watch: Any):
     """Where there is room, everything is there, and no button to fold it."""
     seen = watch(served.link)
-    seen.show(runs[1])
+    seen.turn(runs[1])
     assert seen.page.get_by_label("Filter", exact=True).is_visible()
     assert seen.page.get_by_role("button", name="Tools").count() == 0

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 WIDER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -118,7 +120,7 @@ def test_what_a_run_says_and_how_a_cell_is_closed_are_in_sight_on_a_phone(
     assert bar.bounding_box()["height"] < 50
     (tmp_path / "two_evals.py").write_text(TWO_PROMPTS)
     done = subprocess.run(
-        [sys.executable, "-m", "evenhand", "run", "two_evals.py"],
+        [*COMMAND, "run", "two_evals.py"],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr

@@ -26,7 +26,7 @@ def test_the_place_in_the_matrix_survives_charts_back_and_reload(
     """Charts and the tab of the matrix, charts and Back, another run and Back, a reload: the same row is the first."""
     seen = watch(served.link)
     page = seen.page
-    seen.show(runs[1])
+    seen.turn(runs[1])
     first = _scroll(page, 2_500)
     page.get_by_role("link", name="Charts").click()
     page.locator(".charts svg").first.wait_for()
@@ -49,7 +49,7 @@ def test_another_filter_starts_at_the_top_and_the_earlier_one_is_where_it_was(
     """What has not been looked at yet begins at its beginning; Back leads to where one was."""
     seen = watch(served.link)
     page = seen.page
-    seen.show(runs[1])
+    seen.turn(runs[1])
     first = _scroll(page, 2_500)
     seen.turn(runs[1], q="-status:error")
     page.wait_for_function(f"() => Number(({FIRST_SEEN})()) < 4")
@@ -61,7 +61,7 @@ def test_other_row_heights_keep_the_row(served: Any, runs: list[str], watch: Any
     """Small, medium and large rows: the row at the upper edge stays there."""
     seen = watch(served.link)
     page = seen.page
-    seen.show(runs[1])
+    seen.turn(runs[1])
     first = _scroll(page, 1_370)
     seen.turn(runs[1], size="l")
     page.wait_for_function(f"(first) => ({FIRST_SEEN})() === first", arg=first)
@@ -79,7 +79,7 @@ def test_names_that_differ_at_their_end_differ_in_the_heads(
     )
     with serve(tmp_path / "home") as viewer:
         seen = watch(viewer.link)
-        seen.show(path.stem)
+        seen.turn(path.stem)
         heads = seen.page.locator(".head-name").all_inner_texts()
         assert len(set(heads)) == 3
         clipped = "(all) => all.filter((at) => at.scrollHeight > at.clientHeight + 1).length"

@@ -47,7 +47,7 @@ def test_all_rows_and_columns_are_printed_with_their_outputs(
 def test_the_browsers_own_menu_prints_every_row(served: Any, runs: list[str], watch: Any):
     """Printing that the page is told of at the last moment has all rows, too."""
     seen = watch(served.link)
-    seen.show(runs[1])
+    seen.turn(runs[1])
     seen.page.get_by_role("gridcell").first.wait_for()
     _, text = _text(seen.page)
     assert "returns: shoes" in text
@@ -57,7 +57,7 @@ def test_the_browsers_own_menu_prints_every_row(served: Any, runs: list[str], wa
 def test_an_open_cell_is_printed_alone(served: Any, runs: list[str], watch: Any):
     """Its output and what was expected, not the matrix behind it; dark pages print black on white."""
     seen = watch(served.link, color_scheme="dark")
-    seen.show(runs[1], cell=52)
+    seen.turn(runs[1], cell=52)
     seen.page.get_by_role("dialog").get_by_role("heading", name="Output").wait_for()
     seen.page.emulate_media(media="print")
     assert seen.page.evaluate("() => getComputedStyle(document.body).backgroundColor") == (
@@ -71,7 +71,7 @@ def test_an_open_cell_is_printed_alone(served: Any, runs: list[str], watch: Any)
 def test_a_heading_is_printed_with_what_follows_it(served: Any, runs: list[str], watch: Any):
     """Not alone at the foot of a page, with its table on the next."""
     seen = watch(served.link)
-    seen.show(runs[1], view="summary")
+    seen.turn(runs[1], view="summary")
     seen.page.get_by_role("heading", name="Pass rates by tag").wait_for()
     pdf = pypdf.PdfReader(io.BytesIO(seen.page.pdf(prefer_css_page_size=True)))
     texts = [" ".join(each.extract_text().split()) for each in pdf.pages]

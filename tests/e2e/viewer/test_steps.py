@@ -52,7 +52,7 @@ def test_a_cell_shows_what_its_agent_did_and_opens_the_step_that_failed(
         for link in (viewer.link, report.as_uri()):
             seen = watch(link)
             page = seen.page
-            seen.show(path.stem, cell=0, tab="steps")
+            seen.turn(path.stem, cell=0, tab="steps")
             lines = page.locator(".step")
             assert lines.count() == 5
             blamed = page.locator(".step-blamed")
@@ -79,7 +79,7 @@ def test_the_sums_of_steps_can_be_read_on_a_phone(home: Path, serve: Any, watch:
     (path,) = (home / "runs").glob("*.db")
     with serve(home) as viewer:
         seen = watch(viewer.link, viewport={"width": 320, "height": 640})
-        seen.show(path.stem, cell=0, tab="steps")
+        seen.turn(path.stem, cell=0, tab="steps")
         sums = seen.page.locator(".step-sums")
         for name in ("search", "refund", "planner"):
             box = sums.locator(".step-name", has_text=name).bounding_box()
@@ -94,7 +94,7 @@ def test_ten_thousand_steps_come_in_pages(home: Path, serve: Any, watch: Any):
     with serve(home) as viewer:
         seen = watch(viewer.link)
         page = seen.page
-        seen.show(path.stem, cell=1, tab="steps")
+        seen.turn(path.stem, cell=1, tab="steps")
         assert "10,003" in page.get_by_role("tab", name="Steps").inner_text()
         assert page.locator(".step-blamed").is_visible()
         assert page.locator(".step").count() <= 300
@@ -112,7 +112,7 @@ def test_an_outline_says_where_one_is_and_leads_to_each_step(home: Path, serve: 
     with serve(home) as viewer:
         seen = watch(viewer.link, viewport={"width": 1440, "height": 900})
         page, press = seen.page, seen.page.keyboard.press
-        seen.show(path.stem, cell=1, tab="steps", wide=1)
+        seen.turn(path.stem, cell=1, tab="steps", wide=1)
         outline = page.get_by_role("navigation", name="Outline")
         current = outline.locator("[aria-current]")
         current.get_by_text("refund").wait_for()

@@ -162,7 +162,7 @@ def test_each_expectation_shows_what_its_own_judge_was_asked_and_answered(
 ):
     """Two judges of one answer: under each is the one call that was made for it, and under others none."""
     seen = watch(either)
-    seen.show(runs[0], cell=0, tab="expectations")
+    seen.turn(runs[0], cell=0, tab="expectations")
     cards = seen.page.locator(".expectations > details")
     for card in cards.all():
         if card.get_attribute("open") is None:
