@@ -66,9 +66,9 @@ changed:
 unit:
     pytest -n logical tests/unit
 
-# Every other test: property, contract, oracle, docs, end to end, faults; they wait a third of the time
+# Every other test: property, contract, oracle, docs, end to end, faults; a file's tests in one process
 lanes:
-    pytest --forks 3 tests --ignore tests/unit
+    pytest -n auto --dist loadfile --no-loadscope-reorder tests --ignore tests/unit
 
 # Some tests, with pytest's own options: `just test tests/unit/store -k journal`
 test *args="tests":

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import settings
 from tests import warm
 
-pytest_plugins = ["tests.forks"]
 settings.register_profile(
     "evenhand", derandomize=True, deadline=None, database=None, max_examples=60
 )
@@ -73,6 +72,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def cold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Starts commands cold, for a test of what happens while they start."""
     monkeypatch.setattr("subprocess.Popen._execute_child", warm.execute_cold)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """With `-n auto`, twice as many workers as cores; with `-n logical`, as many.
+
+    About half of the time, a test with a process, a disk or a server waits. A unit test hardly does, and each worker
+    imports all of them first, which takes some 20 seconds of a core in a fresh checkout.
+    """
+    cores = os.cpu_count() or 1
+    return cores if config.option.numprocesses == "logical" else 2 * cores
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,7 +14,7 @@ from tests.frameworks.frameworks import FRAMEWORKS, Framework
 from tests.frameworks.newest import ENVIRONMENTS
 
 HERE = ("resume", "replay")
-"""Looked at by turns on each run of the tests: both find an answer by its call. The script looks at everything."""
+"""What is looked at on each run of the tests; the script looks at everything."""
 
 
 def _program(framework: Framework) -> str:
@@ -30,10 +30,8 @@ def _program(framework: Framework) -> str:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    ("framework", "check"),
-    [pytest.param(one, HERE[at % 2], id=one.agent) for at, one in enumerate(FRAMEWORKS)],
-)
+@pytest.mark.parametrize("check", HERE)
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda one: one.agent)
 def test_an_agent_of_a_framework(framework: Framework, check: str) -> None:
     """As the matrix says."""
     program = _program(framework)
