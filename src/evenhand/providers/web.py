@@ -63,7 +63,7 @@ def make(wanted: Wanted) -> WebProvider:
     request = config.get("request")
     if not url and not request:
         raise wanted.refused("has no address", "Set config.url, or config.request.")
-    if not request and config.get("body") is None and method_of(config).upper() != "GET":
+    if not request and config.get("body") is None and method_of(config, url).upper() != "GET":
         raise wanted.refused("has no body to send", "Set config.body, or config.method: GET.")
     if isinstance(request, str) and request.startswith("file://"):
         path = wanted.base / request.removeprefix("file://")

@@ -45,7 +45,7 @@ def filled_in(
         variables: What templates may use; `prompt` is the prompt as it was.
     """
     body = config.get("body")
-    method = fill(method_of(config), variables).upper()
+    method = fill(method_of(config, url), variables).upper()
     headers = {"content-type": _kind(body)} if body is not None and method != "GET" else {}
     headers.update({str(k).lower(): str(v) for k, v in as_mapping(config.get("headers")).items()})
     headers = {name: fill(value, variables) for name, value in headers.items()}
@@ -64,9 +64,13 @@ def filled_in(
     )
 
 
-def method_of(config: Mapping[str, Any]) -> str:
-    """The method that a config names, perhaps as a template; without one, POST where there is a body, or else GET."""
-    return str(config.get("method") or ("GET" if config.get("body") is None else "POST"))
+def method_of(config: Mapping[str, Any], url: str) -> str:
+    """The method, perhaps as a template; where the config names none, POST if only a body can hold the prompt."""
+    method = config.get("method")
+    if method:
+        return str(method)
+    tagged = "{{" in f"{url}{config.get('queryParams', '')}"
+    return "GET" if tagged or config.get("body") is None else "POST"
 
 
 def _kind(body: object) -> str:

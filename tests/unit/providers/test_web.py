@@ -111,6 +111,14 @@ async def test_a_body_is_sent_where_no_method_is_named(service):
     assert (method, json.loads(body)) == ("POST", {"q": "how many?"})
 
 
+async def test_an_address_that_holds_the_prompt_is_asked_by_get_where_no_method_is_named(service):
+    """As in promptfoo: such a folder works there, and its body is never sent."""
+    await asked(service, {"queryParams": {"q": "{{prompt}}"}, "body": {"q": "x"}}, "how many?")
+    method, path, _, body = service.seen[0]
+    assert (method, body) == ("GET", "")
+    assert path == "/chat?q=how+many%3F"
+
+
 async def test_a_text_that_is_json_goes_into_the_body_as_what_it_is(service):
     """A chat prompt becomes a list of messages."""
     chat = '[{"role": "user", "content": "x"}]'

@@ -52,7 +52,8 @@ DEVIATIONS: Mapping[str, str] = {
     "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
     "answers of web services": "A web service that answers 429 or 5xx is asked again. After 401, 403, 404 or 501 it is "
     "asked nothing more, and the trials that need it are left; promptfoo takes each for an answer. `validateStatus` "
-    "decides in both. A body without a method is sent by POST; promptfoo sends a GET, and leaves the body out. "
+    "decides in both. A body without a method is sent by POST, unless the address has tags; promptfoo sends a GET, and "
+    "leaves the body out. "
     "The output of an agent's stream is its text, not its events.",
     "blank lines of prompts": "Anthropic's models are sent a prompt as it is written; promptfoo leaves out its blank "
     "lines and its last line break.",
