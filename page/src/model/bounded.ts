@@ -107,7 +107,10 @@ function atMost(groups: readonly Group[], bound: number, end: number): number {
  */
 function share(terms: readonly Group[], extra: number): number {
   if (extra === 0 && terms.length === 0) return 0.5;
-  if (extra >= 0 && terms.every(([factor]) => factor > 0)) return 0;
+  if (terms.every(([factor]) => factor > 0)) {
+    // That E′ is beyond a sum that is never negative: the mean of exp(−sum), a product.
+    return extra >= 0 ? 0 : Math.exp(-terms.reduce((sum, [factor, count]) => sum + count * Math.log1p(-factor / extra), 0));
+  }
   if (extra <= 0 && terms.every(([factor]) => factor < 0)) return 1;
   let [squares, sum] = [0, extra];
   for (const [factor, count] of terms) {

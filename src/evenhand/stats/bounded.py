@@ -198,8 +198,11 @@ def _plain_share(terms: Sequence[tuple[float, int]], extra: float) -> float | No
     """What `_shares` comes to where no integral is needed for it; None elsewhere."""
     if not extra and not terms:
         return 0.5  # all cases are at the bound itself
-    if extra >= 0 and all(factor > 0 for factor, _ in terms):
-        return 0.0
+    if all(factor > 0 for factor, _ in terms):
+        if extra >= 0:
+            return 0.0
+        # That E′ is beyond a sum that is never negative: the mean of exp(−sum), a product.
+        return math.exp(-math.fsum(count * math.log1p(-f / extra) for f, count in terms))
     if extra <= 0 and all(factor < 0 for factor, _ in terms):
         return 1.0
     centre, _ = _centre(terms, extra)
