@@ -19,9 +19,9 @@ from typing import Any
 
 import yaml
 
-from evenhand.store.catalogue import SUFFIX
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.run_lookup import SUFFIX
 from evenhand.store.runfile import RunFile
 from evenhand.wings.audit.commands.audit_request import AuditRequest
 from evenhand.wings.audit.report import AuditReport

@@ -18,9 +18,9 @@ from evenhand.core.encoding import encode
 from evenhand.core.run import AnswerDetails, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
-from evenhand.store.catalogue import id_at, run_folder
 from evenhand.store.detail import Parts
 from evenhand.store.encoding import keep
+from evenhand.store.run_lookup import id_at, run_folder
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
 STARTED = 1_700_000_000.0

@@ -24,8 +24,8 @@ from evenhand.store.counted import ModelUsage
 from evenhand.store.labels.draw import PairAnswer
 from evenhand.store.labels.label import Label
 from evenhand.wings.viewer import (
+    blind_verdicts,
     cell,
-    drawn,
     head,
     history,
     over_runs,
@@ -86,12 +86,12 @@ RECORDS: Mapping[str, type[Struct]] = {
     "Summary": shapes.SummaryShape,
     "MeasuredColumn": history.MeasuredColumn,
     "CanaryPoint": history.CanaryPoint,
-    "DrawnItem": drawn.DrawnShape,
-    "Draw": drawn.DrawShape,
-    "ReviewedItem": drawn.ReviewedShape,
-    "ReviewDraw": drawn.ReviewDrawShape,
-    "DrawnPair": drawn.DrawnPairShape,
-    "PairDraw": drawn.PairDrawShape,
+    "DrawnItem": blind_verdicts.DrawnShape,
+    "Draw": blind_verdicts.DrawShape,
+    "ReviewedItem": blind_verdicts.ReviewedShape,
+    "ReviewDraw": blind_verdicts.ReviewDrawShape,
+    "DrawnPair": blind_verdicts.DrawnPairShape,
+    "PairDraw": blind_verdicts.PairDrawShape,
     "Hit": search_all_runs.Hit,
     "SearchPiece": search_all_runs.SearchPiece,
     "SavedView": saved.SavedView,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 from evenhand.wings.viewer.history import canary_points

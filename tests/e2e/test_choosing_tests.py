@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.commands import Run, in_process
 
 from evenhand.languages.javascript.node import found_node
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 

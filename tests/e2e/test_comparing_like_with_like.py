@@ -16,7 +16,7 @@ from tests.e2e.commands import Run, in_process
 from evenhand import compare as compared
 from evenhand.analysis.comparison.comparison_results import ComparedRuns
 from evenhand.render.run import Run as OpenRun
-from evenhand.store.catalogue import paths
+from evenhand.store.run_lookup import paths
 from evenhand.wings.viewer.comparison import comparison as viewed
 
 

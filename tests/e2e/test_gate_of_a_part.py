@@ -19,7 +19,7 @@ from evenhand.analysis.summaries.rates import rates
 from evenhand.core.encoding import encode
 from evenhand.core.run import TrialResult
 from evenhand.stats.tallies import Tally, rate_of
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 

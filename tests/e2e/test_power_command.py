@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from tests.e2e.test_gate import in_folder
 
-from evenhand.store.catalogue import files, newest_first
+from evenhand.store.run_lookup import files, newest_first
 
 
 def test_two_wordings_of_a_prompt_say_how_far_wording_moves_the_pass_rate(

@@ -14,7 +14,7 @@ from evenhand.core.expect import weighted_mean
 from evenhand.doors.promptfoo.load import read_folder
 from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.doors.promptfoo.porting.as_python import as_python
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 FOLDERS = Path(__file__).parents[1] / "oracle" / "folders"

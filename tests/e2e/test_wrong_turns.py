@@ -401,3 +401,40 @@ def test_an_agent_that_is_not_found_is_said_not_to_be(evenhand: Run):
     ended = evenhand("init", "--agent-framework", "openai-agents")
     assert "makes an agent of openai-agents at its top level" in ended.out
     assert "next: import yours in agent_evals.py" in ended.out
+
+
+def test_check_says_a_line_of_each_difference_and_where_the_rest_is(evenhand: Run):
+    """All that a page says of judges would hide what else is wrong in the folder."""
+    Path("promptfooconfig.yaml").write_text(RUBRIC_OF_THE_CASE)
+    Path("offline.jsonl").write_text('{"match": ".", "reply": "Yes."}\n')
+    told = evenhand("check", "--offline").err
+    assert "(docs/promptfoo-differences.md has the details)" in told
+    assert "  - Judges get prompts of Evenhand's own.\n" in told
+    assert "rubricPrompt" not in told
+    assert "is then an error.\n" in told
+
+
+def test_latest_1_of_other_evals_is_named_beside_the_run_that_is_meant(evenhand: Run):
+    """The run before may be of anything in or below the folder."""
+    Path("card_evals.py").write_text(EVALS.replace('"shop"', '"card"'))
+    evenhand("run", "shop_evals.py")
+    assert "there is no run latest~1: only 1 run" in evenhand("compare", "latest~1", "latest").err
+    first = evenhand("runs", "list").out.split()[0]
+    evenhand("run", "card_evals.py")
+    evenhand("run", "shop_evals.py")
+    told = evenhand("compare", "latest~1", "latest").err
+    assert "a run of card, and latest is one of shop" in told
+    assert f"next: evenhand compare {first} latest" in told
+    assert "a run of" not in evenhand("compare", first, "latest").err
+
+
+def test_a_judged_metric_that_compare_leaves_out_says_how_it_is_compared(evenhand: Run):
+    """A criterion without a name isn't compared unless it is asked for."""
+    for _ in range(2):
+        judge_each(evenhand, RUBRIC_OF_THE_CASE.replace("about {{q}}", "about shoes"))
+    told = " ".join(evenhand("compare", "latest~1", "latest").out.split())
+    metric = re.search(r"its interval: --metric '(.*?)'", told)
+    assert metric
+    again = evenhand("compare", "latest~1", "latest", "--metric", metric[1])
+    assert "its interval" not in again.out
+    assert f"{metric[1]}: 0 points [" in " ".join(again.out.split())

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,3 +75,47 @@ def test_a_killed_run_finds_its_batches_again_and_pays_for_no_answer_twice(
     assert settled(document) == wanted
     assert (fake.ledger.total, fake.ledger.repeated) == (sent, 0), out
     assert fake.ledger.price <= 0.505 * sent
+
+
+SLOWLY_ANSWERED = BatchRules(takes_s=0, speed=1, create_ms=3000)
+
+
+def _killed_while_a_batch_is_made(evals: Folder, fake: FakeProvider) -> Path:
+    """The run's file: the vendor has made the batch, and we haven't noted its id."""
+    evals.write(3, providers=MODELS[1:])
+    process = evals.start("run", *QUIET, "--no-cache", "--batch", "--batch-poll", "0.05")
+    until(lambda: bool(fake.anthropic_batches.batches))
+    process.kill()
+    process.wait()
+    (path,) = (evals.home / "runs").glob("*.db")
+    with RunFile.open(path) as run:
+        assert [batch.state for batch in run.batches()] == ["intended"]
+    return path
+
+
+@pytest.mark.parametrize("vendor_is_behind_s", [-3 * 3600, 3 * 3600, 25 * 3600])
+def test_a_batch_is_found_again_where_the_vendors_clock_is_another(
+    serve: Callable[..., FakeProvider], folder: Callable[..., Folder], vendor_is_behind_s: int
+) -> None:
+    """Killed after the vendor made the batch and before we noted it, with clocks up to a wrong time zone apart."""
+    fake = serve(Script(), batches=SLOWLY_ANSWERED)
+    fake.anthropic_batches.advance(-vendor_is_behind_s)
+    evals = folder(fake)
+    _killed_while_a_batch_is_made(evals, fake)
+    resumed = evals.run("resume", *QUIET)
+    assert len(fake.anthropic_batches.batches) == 1, resumed.stderr
+    assert fake.ledger.repeated == 0
+
+
+def test_a_batch_that_was_never_made_is_made_again_after_the_clock_was_set_back(
+    serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
+) -> None:
+    """By our clock, it is still to be submitted, tomorrow: so it is looked for a few times, and not until then."""
+    fake = serve(Script(), batches=SLOWLY_ANSWERED)
+    evals = folder(fake)
+    path = _killed_while_a_batch_is_made(evals, fake)
+    fake.anthropic_batches.batches.clear()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("update batch set intended_at = intended_at + 86400")
+    evals.run("resume", *QUIET)
+    assert [len(batch.lines) for batch in fake.anthropic_batches.batches.values()] == [3]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenhand.core.errors import TemplateError
-from evenhand.languages.javascript.templates import Nunjucks
+from evenhand.languages.javascript.nunjucks import Nunjucks
 from evenhand.languages.templates.rendering import NO_CONFIG, left_open
 
 render = NO_CONFIG.render

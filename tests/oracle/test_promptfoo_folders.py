@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from evenhand.cli.verbs import evenhand
 from evenhand.languages.javascript.node import found_node
 from evenhand.render.export import export
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 FOLDERS = Path(__file__).parent / "folders"

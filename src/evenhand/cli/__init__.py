@@ -101,7 +101,7 @@ def _interrupted() -> tuple[int, str]:
         return (signals.late.number if signals is not None else 0), "interrupted"
     from pathlib import Path
 
-    from evenhand.store.catalogue import called
+    from evenhand.store.run_lookup import called
 
     name = called(Path.cwd(), signals.late.path)
     return signals.late.number, f"interrupted; the run is whole: `evenhand show {name}` prints it"

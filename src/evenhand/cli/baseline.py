@@ -69,6 +69,7 @@ def baseline(
     Commit the file. `evenhand gate` compares the evals with it, and says whether they became worse.
     """
     from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
+    from evenhand.analysis.gates.gate_rule import MARGINS, least_margin
     from evenhand.analysis.gates.pooled_baseline import pooled_baseline
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
@@ -102,7 +103,13 @@ def baseline(
         tell(f"{count(errors, 'trial')} in error: these may have come out either way in each gate")
     if header.offline:
         tell("its replies are scripted (--offline): it is not a baseline for what models answer")
-    tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin 0.05")
+    margin = least_margin(header.cases)
+    tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin {margin:g}")
+    if margin > MARGINS[0]:
+        tell(
+            f"  a margin of {MARGINS[0]:g} needs about 60 cases: with {header.cases:,}, an unchanged application is"
+            " undecided"
+        )
     return 0
 
 
@@ -111,7 +118,7 @@ def _files(
 ) -> tuple[Path, list[Path]]:
     """The newest of the runs that are meant, and the others, the newest first."""
     from evenhand.core.wording.words import count, safe, short_id
-    from evenhand.store.catalogue import find, id_of, newest_first
+    from evenhand.store.run_lookup import find, id_of, newest_first
 
     several = number is not None or since is not None
     if tag and not several:
@@ -159,7 +166,7 @@ def _is_whole(run: RunFile) -> bool:
 
 def _latest_whole() -> Path:
     """The newest run of evals that came to its end; the latest where there is none, which says why not."""
-    from evenhand.store.catalogue import files, find, newest_first
+    from evenhand.store.run_lookup import files, find, newest_first
     from evenhand.store.runfile import RunFile
 
     for path in newest_first(files(Path.cwd())):
@@ -171,7 +178,7 @@ def _latest_whole() -> Path:
 
 def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator[Path]:
     """The runs of the same config or set before a run, the newest first."""
-    from evenhand.store.catalogue import files, newest_first
+    from evenhand.store.run_lookup import files, newest_first
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(newest) as run:

@@ -163,7 +163,7 @@ def foresee(plan: Plan, settings: Settings) -> Settings:
     from evenhand.analysis.estimates.half_price import batch_shares, foreseen_waves
     from evenhand.core.wording.words import short_id
     from evenhand.engine.door import look_at_set_up
-    from evenhand.store.catalogue import home_for
+    from evenhand.store.run_lookup import home_for
 
     assert settings.batch is not None  # noqa: S101 (called for these alone)
     look_at_set_up(plan)

@@ -100,7 +100,7 @@ def cache(ctx: click.Context, source: Path) -> None:
     nothing from them.
     """
     from evenhand.store.cache import Cache
-    from evenhand.store.catalogue import cache_folder, home_for
+    from evenhand.store.run_lookup import cache_folder, home_for
 
     ctx.obj = Cache.open(cache_folder(home_for(source)))
 

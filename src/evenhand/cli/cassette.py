@@ -38,7 +38,7 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     from evenhand.render.own_files import look_for_folder
     from evenhand.store.cassette import is_of_models, scripted_over_models
     from evenhand.store.cassette_writing import cassette_of, write_cassette
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     look_for_folder(to.parent, "--to")

@@ -56,7 +56,7 @@ def _show(request: Asked, *, as_json: bool) -> None:
     from evenhand.render.estimates import estimate_lines, estimate_row
     from evenhand.render.export import check_endings
     from evenhand.render.heading import problem_lines
-    from evenhand.store.catalogue import home_for
+    from evenhand.store.run_lookup import home_for
 
     plan, missing_keys = _planned(request)
     look_at_files_beside(str(plan.source))
@@ -126,9 +126,13 @@ def _by_default(problem: Problem) -> Problem:
 
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:
+    """The first sentence of each: the rest is for those whom it concerns."""
+    import re
+
     from evenhand.core.wording.words import folded
 
     if sentences:
-        yield "differences from promptfoo:"
+        yield "differences from promptfoo (docs/promptfoo-differences.md has the details):"
     for sentence in sentences:
-        yield from folded(sentence, 100, "  - ", "    ")
+        first = re.split(r"(?<=\.) (?=[A-Z`{]|promptfoo)", sentence, maxsplit=1)[0]
+        yield from folded(first, 100, "  - ", "    ")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for_comparison
 from evenhand.cli.numbers import Number
-from evenhand.cli.run_names import RunName
-from evenhand.cli.streams import printing
+from evenhand.cli.remote_run_names import RunName
+from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import MARGIN
 
 
@@ -74,6 +75,7 @@ def compare(
     from evenhand.core.wording.words import put
     from evenhand.render.comparing import compare as compared
 
+    _tell_other_suite(a, b)
     comparison = compared(
         a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower, earlier=earlier
     )
@@ -95,3 +97,28 @@ def compare(
             head = folded(f"{comparison.first} → {comparison.second}", width, "", "  ")
             put(sys.stdout, "\n".join([*head, "", *lines(comparison, width)]) + "\n")
     return code_for_comparison(comparison.verdict)
+
+
+def _tell_other_suite(a: str, b: str) -> None:
+    """Says so where `latest~1` is a run of other evals than the run beside it, and which run may be meant."""
+    from evenhand.core.wording.words import safe
+    from evenhand.store.run_lookup import called, find, run_before, runs_back
+    from evenhand.store.runfile import RunFile
+
+    here = Path.cwd()
+    refs = [name.partition(":")[0] for name in (a, b)]
+    counted = [bool(ref) and bool(runs_back(ref)) for ref in refs]
+    if not any(counted):
+        return
+    mine = counted.index(True)
+    ref, other = refs[mine], refs[1 - mine] or "latest"
+    with RunFile.open(find(here, ref)) as run, RunFile.open(find(here, other)) as beside:
+        if run.meta.title == beside.meta.title:
+            return
+        title, before = safe(beside.meta.title), run_before(here, beside.meta)
+        tell(f"{ref} is a run of {safe(run.meta.title)}, and {other} is one of {title}")
+    if before is None:
+        tell(f"  There is no run of {title} before it; `evenhand runs list` lists all.")
+    else:
+        names = [called(here, before), other]
+        tell(f"  next: evenhand compare {' '.join(names if mine == 0 else names[::-1])}")

@@ -20,7 +20,7 @@ def complete_runs(
     """The runs whose ids begin so, each with what it is; and files, as a run may be named by its file."""
     del context, parameter
     from evenhand.core.errors import EvenhandError
-    from evenhand.store.catalogue import files, matching, names
+    from evenhand.store.run_lookup import files, matching, names
 
     items = [CompletionItem(begun, type="file")] if "/" in begun or "." in begun else []
     # Not for nothing typed: the ids that follow are what is looked for then.

@@ -21,7 +21,7 @@ from evenhand.core.record import Record
 from evenhand.core.wing import hook
 from evenhand.languages.documents.findings import shown_path
 from evenhand.languages.documents.project import project_for
-from evenhand.store.catalogue import cache_folder, run_folder
+from evenhand.store.run_lookup import cache_folder, run_folder
 
 SCHEMA = "evenhand.doctor/1"
 State = Literal["ok", "warn", "bad"]

@@ -11,7 +11,7 @@ import click
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
-from evenhand.cli.run_names import runs_elsewhere
+from evenhand.cli.remote_run_names import runs_elsewhere
 from evenhand.cli.streams import printing, say_json
 from evenhand.core.ranges import Range
 
@@ -40,7 +40,7 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
     from evenhand.core.wording.words import put, safe
     from evenhand.render.history_text import document, lines
-    from evenhand.store.catalogue import files
+    from evenhand.store.run_lookup import files
 
     elsewhere = runs_elsewhere(path)
     within = Path(os.path.abspath(path)) if path and elsewhere is None else None  # noqa: PTH100 (links stay as they are)

@@ -135,7 +135,7 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
 
 def _kind_of_ours(file: Path) -> str:
     """What a file of Evenhand's own is for; empty for any other."""
-    from evenhand.store.catalogue import SUFFIX, another_kind
+    from evenhand.store.run_lookup import SUFFIX, another_kind
 
     if file.suffix == SUFFIX:
         return f"It is a run of Evenhand's own: evenhand show {shlex.quote(str(file))} opens it."
@@ -228,8 +228,8 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
     from evenhand.core.wording.words import safe
     from evenhand.doors.importers.import_report import ImportedFile
     from evenhand.engine.door import waited_for
-    from evenhand.store.catalogue import files
     from evenhand.store.merging import keep_run
+    from evenhand.store.run_lookup import files
     from evenhand.store.runfile import RunFile
 
     if not recordings.runs and recordings.datasets:
@@ -282,7 +282,7 @@ def _print(
         note_lines,
         run_lines,
     )
-    from evenhand.store.catalogue import called, files, newest_first
+    from evenhand.store.run_lookup import called, files, newest_first
     from evenhand.store.runfile import RunFile
 
     ink = Ink(takes_colors(sys.stdout))

@@ -113,8 +113,8 @@ def label(
     from evenhand.analysis.trust.selective import items_for_people
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count
-    from evenhand.store.catalogue import find
     from evenhand.store.labels.stored_draws import set_rule, standing_labels
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     design, sheet = _Design.of(options), _Sheet.of(options)
@@ -145,6 +145,7 @@ def label(
             set_rule(run_file.path, _one_metric(run_file, metrics), rule)
         if source is not None:
             return _read_sheet(run_file, source, metrics, sheet.author, run or "latest")
+        sheet.check()
         picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
         draws = draws_to_label(run_file, metrics) or peoples_share(run_file, size)
         if size is not None:
@@ -291,6 +292,17 @@ class _Sheet(Record, frozen=True, kw_only=True):
     def of(options: dict[str, Any]) -> _Sheet:
         """Takes its own out of the command's options."""
         return _Sheet(**{name: options.pop(name) for name in _Sheet.__struct_fields__})
+
+    def check(self) -> None:
+        """Raises a UsageError where a draw couldn't be labelled: it would be kept, and be of no use."""
+        if self.to is not None:
+            from evenhand.analysis.trust.labels.sheet_rows import check_new_file
+
+            check_new_file(self.to)
+        elif self.size is not None:
+            from evenhand.cli.labelling import need_terminal
+
+            need_terminal(self.size)
 
     @property
     def seed_or_any(self) -> int:

@@ -31,6 +31,7 @@ from evenhand.analysis.trust.labels.pair_drawing import (
 from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
 from evenhand.analysis.trust.labels.sheet_rows import (
     PAIRS_NEEDED,
+    check_new_file,
     inclusion_line,
     read_pair_labels,
     write_pairs,
@@ -42,7 +43,6 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.render.calibration_text import labels_line, worth_line
 from evenhand.stats.design_effect import FEWEST_CASES
-from evenhand.store.catalogue import called
 from evenhand.store.labels.draw import Draw, LabelledVerdict, Pair, PairAnswer, unordered
 from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, newest, standing
 from evenhand.store.labels.stored_draws import (
@@ -53,6 +53,7 @@ from evenhand.store.labels.stored_draws import (
     standing_pair_labels,
 )
 from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.run_lookup import called
 from evenhand.store.runfile import RunFile
 
 FIRST_DRAW = 60
@@ -120,11 +121,7 @@ def label_in_terminal(
     Raises:
         UsageError: There is no terminal.
     """
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "labelling one at a time needs a terminal",
-            hint=f"Write the draw to a file instead: --draw {size or FIRST_DRAW} --to draw.csv.",
-        )
+    need_terminal(size)
     with RunFile.open(path) as run:
         draws = draws_to_label(run, metrics)
         if not draws and size is None and picked is None:
@@ -147,6 +144,15 @@ def label_in_terminal(
             click.echo(worth_line(judge))
     click.echo(session_line(done, len(left), author, path))
     return 0
+
+
+def need_terminal(size: int | None) -> None:
+    """Raises a UsageError without a terminal: before anything is drawn."""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "labelling one at a time needs a terminal",
+            hint=f"Write the draw to a file instead: --draw {size or FIRST_DRAW} --to draw.csv.",
+        )
 
 
 def session_line(done: int, left: int, author: str, path: Path) -> str:
@@ -307,11 +313,10 @@ class PairLabelling(Record, frozen=True, kw_only=True):
         """
         if self.source is not None:
             return self._read(run, pairs, self.source)
-        if self.to is None and not sys.stdin.isatty():
-            raise UsageError(
-                "labelling one at a time needs a terminal",
-                hint=f"Write the draw to a file instead: --draw {self.size or FIRST_DRAW} --to draw.csv.",
-            )
+        if self.to is None:
+            need_terminal(self.size)
+        else:
+            check_new_file(self.to)
         draws = [draw for draw in run.pair_draws() if draw.metric == pairs.name]
         if self.size is not None:
             drawn = draw_pairs(run, pairs, self.size, self.seed)

@@ -18,8 +18,8 @@ from evenhand.core.record import Record
 from evenhand.core.run import VerdictWord
 from evenhand.core.wording.words import count, put, safe, short_id
 from evenhand.store import merging
-from evenhand.store.catalogue import find, homes
 from evenhand.store.merging import Merged, MergedFrom
+from evenhand.store.run_lookup import find, homes
 from evenhand.store.runfile import RunFile
 
 

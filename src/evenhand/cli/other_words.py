@@ -186,6 +186,18 @@ _SENTENCES: Mapping[str, str] = {
 """Options of other tools' that are something else here."""
 
 
+_FILTERS: Mapping[str, str] = {
+    **_each(
+        "--failed --failures --failing --fails --only-failed --only-failures --filter-failing",
+        "status:fail",
+    ),
+    **_each("--errors --errored --only-errors --filter-errors-only", "status:error"),
+    **_each("--passed --passing --only-passed", "status:pass"),
+    **_each("--status --filter --query", "status:fail"),
+}
+"""Options of other tools', and filters of ours."""
+
+
 def command_hint(name: str, commands: Mapping[str, str]) -> str:
     """What is said of a word that is no command; empty where nothing is near.
 
@@ -241,7 +253,9 @@ def with_our_option(error: click.NoSuchOption) -> click.UsageError:
     parameters = command.params if command is not None else []
     known = [opt for one in parameters for opt in (*one.opts, *one.secondary_opts)]
     meant = _OPTIONS.get(plain, "")
-    if meant in known:
+    if plain in _FILTERS and "--where" in known:
+        hint = f"Did you mean '--where {_FILTERS[plain]}'?"
+    elif meant in known:
         hint = f"Did you mean '{meant}'?"
     elif meant and isinstance(command, click.Group):
         hint = f"`evenhand run` has '{meant}'."

@@ -91,7 +91,7 @@ def power(
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import put
     from evenhand.render.power_text import lines
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     if rate is not None and runs:

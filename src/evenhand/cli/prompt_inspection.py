@@ -187,7 +187,7 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     """
     from evenhand.doors.prompt_directories.doctor import look
     from evenhand.doors.prompt_directories.runs import KeptRuns
-    from evenhand.store.catalogue import home_for
+    from evenhand.store.run_lookup import home_for
 
     looks = [
         one

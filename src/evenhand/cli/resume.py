@@ -61,7 +61,7 @@ def resume(run: str | None, errors: bool, **options: Any) -> int:
 
 def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | None = None) -> int:
     """Redoes the trials in error of a run."""
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     file = find(Path.cwd(), run)
@@ -84,7 +84,7 @@ def gone_on(
 ) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
     from evenhand.engine.door import Settings
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     file = find(Path.cwd(), run)

@@ -353,7 +353,7 @@ def _as_before() -> Iterator[None]:
 def _point_to_killed(plan: Plan, settings: Settings) -> None:
     """Says how to go on with the same run where it was killed just before."""
     from evenhand.engine.door import home_of
-    from evenhand.store.catalogue import called, killed_run
+    from evenhand.store.run_lookup import called, killed_run
 
     killed = killed_run(home_of(plan, settings), plan.fingerprint, settings.shard)
     if killed is not None:

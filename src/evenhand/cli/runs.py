@@ -48,7 +48,7 @@ def print_runs(*, as_json: bool, last: int | None = None) -> None:
     """Lists the runs that are found from the current folder, or only the latest ones."""
     from evenhand.core.wording.ink import width_of
     from evenhand.render.console import list_lines, listed_json
-    from evenhand.store.catalogue import homes, runs
+    from evenhand.store.run_lookup import homes, runs
 
     every_run = [listed for home in homes(Path.cwd()) for listed in runs(home)]
     every_run = sorted(every_run, key=lambda listed: listed.id, reverse=True)[:last]
@@ -176,7 +176,7 @@ def _refuse_blank(tags: tuple[str, ...]) -> None:
 
 
 def _run_path(run: str) -> Path:
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
 
     return find(Path.cwd(), run)
 

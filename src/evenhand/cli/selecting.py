@@ -365,7 +365,7 @@ def _run_file(ref: str) -> str:
     """The file of the run meant, absolute, so that the same is meant when it is asked again."""
     if ref.endswith(".json") and Path(ref).is_file():
         return os.path.abspath(ref)
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
 
     return str(find(Path.cwd(), ref))
 

@@ -267,7 +267,7 @@ def doctor(as_json: bool) -> int:
     """Check your setup: Python, packages, keys, folders. Sends nothing and shows no key."""
     from evenhand.cli.doctor import doctor as look
     from evenhand.cli.doctor import document
-    from evenhand.store.catalogue import home_for
+    from evenhand.store.run_lookup import home_for
 
     findings = look(home_for(None), os.environ)
     if as_json:

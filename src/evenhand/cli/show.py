@@ -12,7 +12,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.run_names import RunName
+from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import print_run, printing, tell
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunF
             )
         return run_file
     from evenhand.analysis.filters.where import narrow
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     def print_note(note: object) -> None:
@@ -114,7 +114,7 @@ def show(
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.ink import takes_colors
     from evenhand.render.console import cells_json, show_trial
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     # A cell of the latest run: `better:3`, or a number too short to be the start of an id.
@@ -156,7 +156,7 @@ def _case_of_latest(name: str, error: UsageError) -> Path:
     from evenhand.core.errors import EvenhandError, UsageError
     from evenhand.core.names import nearest
     from evenhand.render.cell import cases_called
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     try:
@@ -215,7 +215,7 @@ def export(
     OTEL_EXPORTER_OTLP_ENDPOINT.
     """
     from evenhand.core.wing import part
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     destination = part("destinations", str(to)) if format_ is None and not to.suffix else None
@@ -233,7 +233,7 @@ def export(
 def _send(to: Part, run: str | None, where: str | None, baseline: str | None) -> None:
     """Sends the outcomes of a run to where a wing sends them under this name."""
     from evenhand.core.wording.words import count
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     send = cast("Callable[[RunFile], tuple[int, str]]", to.load())
@@ -261,7 +261,7 @@ def written(
     """
     from evenhand.core.wording.words import count
     from evenhand.render.export import export as write
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
     opened = RunFile.open(find(Path.cwd(), baseline)) if baseline else contextlib.nullcontext()

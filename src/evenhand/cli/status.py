@@ -27,7 +27,7 @@ def status(run: str | None, as_json: bool) -> int:
     RUN is an id, the start of one, or a file. Default: the latest run. No model is called; `evenhand resume` asks
     for the batches.
     """
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
 
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         if as_json:

@@ -194,7 +194,7 @@ def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict
         record: What the run's file keeps there, so that `resume` makes the same study again.
         options: What `study_options` gave the command; they are taken out.
     """
-    from evenhand.store.catalogue import home_for
+    from evenhand.store.run_lookup import home_for
 
     session = Session.of(options)
     settings = study_settings(home_for(Path.cwd()), session, {key: dict(record)})
@@ -225,7 +225,7 @@ def ended(finished: Finished, code: int, name: str) -> int:
         name: What the run is called, e.g. `probe`.
     """
     from evenhand.cli.exits import code_for
-    from evenhand.store.catalogue import called
+    from evenhand.store.run_lookup import called
 
     ending = finished.ending
     if ending.status == "finished":
@@ -319,7 +319,7 @@ def run_or_folder(run: str | None) -> Path:
     Raises:
         UsageError: There is none.
     """
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
 
     # A folder may be called `latest`; the word is meant.
     if run and run != "latest" and Path(run).is_dir():

@@ -37,8 +37,8 @@ def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
     Raises:
         UsageError: It was made elsewhere: with what it would run. Or a file has changed since.
     """
-    from evenhand.store.catalogue import homes
     from evenhand.store.home import is_signed
+    from evenhand.store.run_lookup import homes
 
     # The signature is of this home's own key: who copies a file can't make it.
     if not trust and not is_signed(meta, homes(Path.cwd())):

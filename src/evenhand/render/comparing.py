@@ -27,7 +27,7 @@ from evenhand.core.requirement import Bound
 from evenhand.core.run import RunMeta
 from evenhand.core.wording.words import count, safe
 from evenhand.engine.replay.summary import replay_note
-from evenhand.store.catalogue import called
+from evenhand.store.run_lookup import called
 
 
 class Comparison(ComparedRuns, Framed):

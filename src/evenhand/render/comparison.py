@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
+from shlex import quote
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
@@ -138,10 +139,14 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
         yield "judged metrics"
     rates = [rate for each in comparison.judged for rate in (each.first, each.second)]
     crowds = crowded(rates)
+    measured = {result.metric for result in comparison.results}
     for each in comparison.judged:
         if each.metric in crowds:
             continue
-        yield f"  {judged_line(each, pairs.get(each.columns, ''))}"
+        line = judged_line(each, pairs.get(each.columns, ""))
+        alone = each.corrected is None and each.metric not in measured
+        hint = f" · its interval: --metric {quote(safe(each.metric))}" if alone else ""
+        yield f"  {line}{hint}"
         verdicts = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
         one = each.corrected
         if one is not None and one.low <= 0 <= one.high and verdicts & {"better", "worse"}:

@@ -37,8 +37,8 @@ from evenhand.core.wording.words import (
 from evenhand.render.heading import heading_of
 from evenhand.render.outcome import CUT
 from evenhand.stats.tallies import Share, Tally, rate_of_trials
-from evenhand.store.catalogue import SUFFIX, ListedRun, called, names
 from evenhand.store.labels.label import standing
+from evenhand.store.run_lookup import SUFFIX, ListedRun, called, names
 from evenhand.store.runfile import RunFile
 
 TITLE = 40

@@ -9,7 +9,7 @@ from evenhand.analysis.summaries.column_names import in_ranges
 from evenhand.analysis.summaries.grid import KEPT, Grid
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.ink import Ink
-from evenhand.core.wording.words import clip, columns, count, folded, number, safe
+from evenhand.core.wording.words import clip, columns, count, folded, number, safe, short_id
 from evenhand.render.command_words import typed_for
 from evenhand.store.runfile import RunFile
 
@@ -67,9 +67,10 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     left += sum(totals[variant].failed for variant in whole[SHOWN:])
     if left:
         rest = f"    … and {count(left, 'more failure')}"
-        of_unread = f"{rest} (only the first {KEPT} are read)"
-        fits = left == unread and columns(of_unread) <= width
-        lines.append(ink(of_unread if fits else rest, "dim"))
+        of_unread = f" (only the first {KEPT} are read)" if left == unread else ""
+        listed = f": evenhand show {short_id(run.meta.id)} --where status:fail"
+        whole = (f"{rest}{of_unread}{listed}", f"{rest}{listed}", f"{rest}{of_unread}", rest)
+        lines.append(ink(next((one for one in whole if columns(one) <= width), rest), "dim"))
     return [*lines, *_errors(run, grid, width, ink)]
 
 

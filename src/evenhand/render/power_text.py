@@ -40,7 +40,13 @@ def lines(power: Power) -> Iterator[str]:
         cases = f"{count(pilot.cases, 'case')}{inside}{times}, as the run has,"
         if smallest is not None:
             points = rounded(smallest * 100, 0 if pilot.cases < 500 else 1)
-            yield f"{cases} can show a difference of {points} points"
+            # `compare` knows which cases differ: of runs that hardly do, it says less.
+            basis = (
+                " (by that assumption; compare counts the cases that do differ)"
+                if pilot.pair is None
+                else ""
+            )
+            yield f"{cases} can show a difference of {points} points{basis}"
         else:
             yield f"{cases} are too few to show any change of its pass rate, {percent(pilot.rate)}, four times in five"
     for k, cases in power.repeats():

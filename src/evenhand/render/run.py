@@ -92,7 +92,7 @@ class Run(Framed):
             UsageError: No run is called so, or several are.
         """
         if isinstance(run, str):
-            from evenhand.store.catalogue import find  # noqa: PLC0415 (when it is asked for)
+            from evenhand.store.run_lookup import find  # noqa: PLC0415 (when it is asked for)
 
             run = find(Path.cwd(), run)
         return cls(RunFile.open(run))
@@ -248,7 +248,7 @@ class Run(Framed):
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""
-        from evenhand.render.html import html  # noqa: PLC0415 (when it is asked for)
+        from evenhand.render.notebook import html  # noqa: PLC0415 (when it is asked for)
 
         return html(self.file)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from evenhand.scorers.agents.step_measures import StepCount as StepCount
     from evenhand.scorers.agents.step_measures import StepDuration as StepDuration
     from evenhand.scorers.agents.step_measures import TokenCount as TokenCount
-    from evenhand.scorers.agents.tools import CallsTool as CallsTool
-    from evenhand.scorers.agents.tools import CallsTools as CallsTools
+    from evenhand.scorers.agents.tool_calls import CallsTool as CallsTool
+    from evenhand.scorers.agents.tool_calls import CallsTools as CallsTools
     from evenhand.scorers.agents.trajectory_judges import AchievesGoal as AchievesGoal
     from evenhand.scorers.agents.trajectory_judges import TrajectoryPasses as TrajectoryPasses
     from evenhand.scorers.avoids import Avoids as Avoids

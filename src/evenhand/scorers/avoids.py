@@ -12,7 +12,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.languages.documents.failures_yml import FILE, Codebook, Kind, read_codebook
-from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.constructor_checks import need_text
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.passes import Passes
 from evenhand.scorers.text import quoted

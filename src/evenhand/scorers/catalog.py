@@ -94,8 +94,8 @@ CustomJudge | custom_judge | your class | a judge of your own; a verdict of its 
 # Measures (a number; set at_least or at_most) | judges
 Jury | jury | judges, of= | several judges' vote, or the mean of their scores; a vote needs no bound
 # Tools | a reply that lists its calls
-CallsTool | agents.tools | name, arguments | the reply calls this tool, with these arguments
-CallsTools | agents.tools | list of names or CallsTool | the reply calls these tools: in any order, exactly, among others, or in order
+CallsTool | agents.tool_calls | name, arguments | the reply calls this tool, with these arguments
+CallsTools | agents.tool_calls | list of names or CallsTool | the reply calls these tools: in any order, exactly, among others, or in order
 OnlyCalls | agents.step_checks | list of names or CallsTool | no other tools than these are called
 # Steps of an agent: the output's, if it has any, or else the trial's | steps
 Succeeds | agents.step_checks | name, arguments | a call of this tool succeeded

@@ -26,6 +26,7 @@ _END = re.compile(r"\s*(?:`{3,}|~{3,})?\s*")
 _END_OF_LIST = re.compile(r"\s*\]\s*(?:`{3,}|~{3,})?\s*")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 SHOWN = 200
+FEW_KEYS = 2
 
 
 class Ruling(Record, frozen=True):
@@ -85,7 +86,8 @@ def the_object(text: str, keys: Collection[str]) -> Mapping[str, object]:
         if any(key in candidate.value for key in keys) and not _is_quoted(text, candidate)
     ]
     if not verdicts:
-        raise JudgeError(f"the judge's reply holds no verdict: {shown(text)}")
+        where = f" ({' or '.join(keys)})" if len(keys) <= FEW_KEYS else ""
+        raise JudgeError(f"the judge's reply holds no verdict{where}: {shown(text)}")
     # Only where the verdicts stand in a list may its closing bracket follow the last one.
     listed = text[: verdicts[0].start].rstrip().endswith("[")
     if (_END_OF_LIST if listed else _END).fullmatch(text, verdicts[-1].end) is None:

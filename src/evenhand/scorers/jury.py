@@ -11,7 +11,7 @@ from evenhand.core.errors import JudgeError, ProviderError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits, label_of, traits_of
-from evenhand.scorers.argument_checks import need_list
+from evenhand.scorers.constructor_checks import need_list
 from evenhand.scorers.judging import Judge, check_judge, side_by_side
 from evenhand.scorers.opposite import Not, Question
 

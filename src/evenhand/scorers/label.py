@@ -11,7 +11,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.constructor_checks import need_text
 from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import text_of
 

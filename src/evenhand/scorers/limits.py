@@ -11,7 +11,7 @@ from evenhand.core.run import unseen
 from evenhand.core.score import Score, check
 from evenhand.core.scripted import script_answers
 from evenhand.core.traits import Traits
-from evenhand.scorers.argument_checks import need_number
+from evenhand.scorers.constructor_checks import need_number
 from evenhand.scorers.opposite import Question
 
 

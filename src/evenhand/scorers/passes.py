@@ -10,7 +10,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.argument_checks import need_mapping, need_number, need_text
+from evenhand.scorers.constructor_checks import need_mapping, need_number, need_text
 from evenhand.scorers.judge_prompt import fenced, judge_prompt, mark_of
 from evenhand.scorers.judge_reply import ruled
 from evenhand.scorers.judging import (

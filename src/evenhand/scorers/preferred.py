@@ -17,7 +17,7 @@ from evenhand.core.message import Model
 from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.argument_checks import need_number, need_text
+from evenhand.scorers.constructor_checks import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
 from evenhand.scorers.judging import (

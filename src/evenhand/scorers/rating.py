@@ -9,7 +9,7 @@ from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits, TraitsOf
-from evenhand.scorers.argument_checks import need_number, need_text
+from evenhand.scorers.constructor_checks import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, number, reasoning_of, the_object
 from evenhand.scorers.judging import (

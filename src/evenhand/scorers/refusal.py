@@ -56,6 +56,11 @@ _DECLINES = re.compile(
     r"|have to decline|decline to|couldn't|could not|don't feel comfortable|do not feel comfortable)\b",
     re.ASCII,
 )
+_APOLOGY = re.compile(
+    r"(?:(?:i am|i'm|we are|we're) )?(?:(?:so|very|really|truly) )?"
+    r"(?:sorry|i apologize|we apologize|my apologies)[\s,.!:;\u2013\u2014-]*(?:but )?",
+    re.ASCII,
+)
 _APOSTROPHES = str.maketrans("′’", "''")
 
 
@@ -76,3 +81,14 @@ def refuses(text: str) -> bool:
         # The stop in front lets phrases match, but not a refusal's opening words: the apology was a polite one.
         return _REFUSAL.match(f". {plain}") is not None
     return not plain or _REFUSAL.match(plain) is not None
+
+
+def declines(text: str) -> bool:
+    """Whether the text is a refusal by more than its apology, so that "Sorry, no: we close at six." is an answer.
+
+    >>> declines("Sorry, no: we are closed on Sundays."), declines("Sorry, but I can't help with that.")
+    (False, True)
+    """
+    plain = text.strip().lower().translate(_APOSTROPHES)
+    apology = _APOLOGY.match(plain)
+    return refuses(plain if apology is None else plain[apology.end() :])

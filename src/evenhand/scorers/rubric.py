@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from evenhand.core.arguments import checked_class
 from evenhand.core.errors import JudgeError, UsageError
-from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.constructor_checks import need_text
 
 Level = int | float | range | tuple[int, int]
 """One score; or whole scores from … to …: a pair with both ends, or a Python range without its last."""

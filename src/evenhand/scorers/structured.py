@@ -15,7 +15,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.argument_checks import need_mapping
+from evenhand.scorers.constructor_checks import need_mapping
 from evenhand.scorers.json_objects import objects_in
 from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import graded, quoted, text_of

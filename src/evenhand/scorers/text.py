@@ -18,7 +18,7 @@ from evenhand.core.outputs import need_value, not_json
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.argument_checks import need_text, texts
+from evenhand.scorers.constructor_checks import need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
 from evenhand.scorers.opposite import Question
 

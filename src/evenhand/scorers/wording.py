@@ -16,7 +16,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.argument_checks import need_text, texts
+from evenhand.scorers.constructor_checks import need_text, texts
 from evenhand.scorers.metrics import text as measures_of_text
 from evenhand.scorers.metrics.overlap import edit_distance, meteor
 from evenhand.scorers.opposite import Question

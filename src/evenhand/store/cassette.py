@@ -26,9 +26,9 @@ from evenhand.core.run import CallEnd, CallRecord, CallStart, ToolRecord, TrialR
 from evenhand.core.step import Step
 from evenhand.core.wording.words import age_in_words
 from evenhand.store.calls import EndedCall
-from evenhand.store.catalogue import SUFFIX, find
 from evenhand.store.encoding import written_case
 from evenhand.store.recordings import RecordedFrom, RecordedPlace, Recordings, RunSource
+from evenhand.store.run_lookup import SUFFIX, find
 
 SCHEMA = "evenhand.cassette/1"
 PART = "$part"

@@ -25,7 +25,6 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta, TrialResult
-from evenhand.store.catalogue import files, home_for, id_at, run_folder
 from evenhand.store.home import is_signed, signed
 from evenhand.store.journal import Journal
 from evenhand.store.labels.label import NewLabel
@@ -33,6 +32,7 @@ from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.locks import IMPORTING, held, lock_of
 from evenhand.store.opened import readable
 from evenhand.store.replacing import replaced
+from evenhand.store.run_lookup import files, home_for, id_at, run_folder
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 

@@ -1,8 +1,9 @@
 """The thread that writes a run file.
 
-How this works: the loop's thread puts rows on a queue; a writer thread takes all that is there, writes it in one
+How this works: the loop's thread lines rows up; a writer thread takes all that are there, writes them in one
 transaction, syncs it to disk (WAL, synchronous=FULL), and then wakes everybody whose row was in it, all with one
 message to the loop. The more callers wait, the more rows share a sync, so the cost of a call falls as the load grows.
+A row wakes the writer if somebody waits for it, or after a pause: each time, the two threads pass the interpreter on.
 
 Once a transaction has failed, no call is begun any more. The room that was set aside for what is in flight is given up,
 and replies and results are still written, each as it comes; what cannot be is spooled, and tried again at the end.
@@ -25,7 +26,7 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
@@ -111,14 +112,20 @@ class Writer:
         self._room: Room | None = None
         self._in_flight = 0  # calls without a reply
         self._under_way: set[object] = set()  # trials that have begun calls and have no result
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._rows: deque[_Item] = deque()
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._idle = False  # no row has come for a while: the next one rings
+        self._over = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._write, name="evenhand-journal", daemon=True)
         self._thread.start()
 
     def put(self, kind: int, row: Row) -> None:
         """Writes a row when there is time."""
-        self._queue.put((kind, row, None))
+        self._rows.append((kind, row, None))
+        # Looked at once the row is there, as the writer looks for rows once it says so.
+        if self._idle:
+            self._bell.put(None)
 
     def durable(self, kind: int, row: Row) -> asyncio.Future[None]:
         """Writes a row. The future is done when it is on disk.
@@ -130,7 +137,9 @@ class Writer:
             raise self.failed
         loop = self._loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
-        self._queue.put((kind, row, future))
+        self._rows.append((kind, row, future))
+        if self._bell.empty():  # else it is going to look
+            self._bell.put(None)
         return future
 
     @property
@@ -139,8 +148,9 @@ class Writer:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """Writes what is in the queue, ends the thread, and gives up the room set aside."""
-        self._queue.put(None)
+        """Writes what waits, ends the thread, and gives up the room set aside."""
+        self._over = True
+        self._bell.put(None)
         self._thread.join()
         self._give_up_room()
 
@@ -182,27 +192,9 @@ class Writer:
         self.spool.clear()
 
     def _write(self) -> None:
-        items: list[_Item] = []
         written = 0
-        last = False
-        while not last:
-            item = self._queue.get()
-            if written >= CROWD:
-                time.sleep(GATHER_S)
-            while item is not None:
-                items.append(item)
-                try:
-                    item = self._queue.get_nowait()
-                except queue.Empty:
-                    if any(one[2] is not None for one in items):
-                        break
-                    try:
-                        item = self._queue.get(
-                            timeout=None if len(items) < self.batch else LINGER_S
-                        )
-                    except queue.Empty:
-                        break
-            last = item is None
+        while not self._over or self._rows:
+            items = self._gather(crowded=written >= CROWD)
             if not items:
                 continue
             written = len(items)
@@ -215,10 +207,30 @@ class Writer:
                     self._give_up_room()
                 else:
                     self._tell([future for _, _, future in items], None)
-                    items = []
                     continue
             self._save(items)
-            items = []
+
+    def _gather(self, *, crowded: bool) -> list[_Item]:
+        """Waits for the rows to be written next: until somebody waits for one of them, or until no more come."""
+        items: list[_Item] = []
+        came = -1
+        while not self._over:
+            self._idle = not came and len(items) < self.batch
+            if not (self._idle and self._rows):
+                with contextlib.suppress(queue.Empty):
+                    self._bell.get(timeout=None if self._idle else LINGER_S)
+                    if crowded:
+                        time.sleep(GATHER_S)
+            self._idle = False
+            came = len(self._rows)
+            new = [self._rows.popleft() for _ in range(came)]
+            items += new
+            if any(future is not None for _, _, future in new):
+                return items
+            if not came and len(items) >= self.batch:
+                return items
+        items += [self._rows.popleft() for _ in range(len(self._rows))]
+        return items
 
     def _save(self, items: Sequence[_Item]) -> None:
         """Writes what was received, though no call may be begun any more."""

@@ -12,7 +12,7 @@ from evenhand.core.lazy import lazily
 
 if TYPE_CHECKING:
     from evenhand.cli.completing import complete_runs as complete_runs
-    from evenhand.cli.run_names import RunName as RunName
+    from evenhand.cli.remote_run_names import RunName as RunName
     from evenhand.cli.streams import say_json as say_json
     from evenhand.cli.streams import tell as tell
     from evenhand.cli.study import Study as Study
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from evenhand.core.wing import Wing as Wing
     from evenhand.doors.eval_sets.plan import plan_of as plan_of
     from evenhand.languages.documents.project import settings_of as settings_of
-    from evenhand.store.catalogue import find as find
+    from evenhand.store.run_lookup import find as find
 
 _HOMES = {
     "Command": "core.wing",
     "Exporter": "core.wing",
     "Importer": "core.wing",
-    "RunName": "cli.run_names",
+    "RunName": "cli.remote_run_names",
     "Study": "cli.study",
     "StudyPlan": "cli.study",
     "Wing": "core.wing",
     "begin_study": "cli.study",
     "complete_runs": "cli.completing",
-    "find": "store.catalogue",
+    "find": "store.run_lookup",
     "say_json": "cli.streams",
     "plan_of": "doors.eval_sets.plan",
     "settings_of": "languages.documents.project",

@@ -54,6 +54,15 @@ def test_a_rule_is_kept_and_said_to_be(evenhand: Evenhand):
     assert "next: evenhand label latest --to draw.csv" in evenhand("label", "--rule", "kind")[1]
 
 
+@pytest.mark.parametrize("rest", [("--to", "taken.csv"), ("--to", "none/x.csv"), ()])
+def test_what_cannot_be_labelled_is_not_drawn(evenhand: Evenhand, rest: tuple[str, ...]):
+    """A draw is kept for good: one that nobody can fill in would take outputs from the next one."""
+    Path("taken.csv").touch()
+    assert evenhand("label", "--draw", "3", *rest)[0] == 2
+    assert "nothing has been drawn yet" in evenhand("label", "--to", "y.csv")[1]
+    assert evenhand("label", "--draw", "3", "--to", "y.csv")[0] == 0
+
+
 def test_a_draw_that_comes_to_fewer_says_why(evenhand: Evenhand):
     """There are no more, or an earlier draw has the others; asked for again, a draw is the same."""
     assert "only" not in evenhand("label", "--draw", "7", "--seed", "1", "--to", "x.csv")[1]

@@ -141,6 +141,15 @@ def test_an_option_of_another_tool_is_answered_with_ours(
     assert "one of" not in said
 
 
+@pytest.mark.parametrize("command", ["show", "export"])
+def test_a_choice_of_outcomes_is_answered_with_a_filter(
+    command: str, empty: pytest.CaptureFixture[str]
+):
+    """Which the one option for choosing trials takes."""
+    assert "Did you mean '--where status:fail'?" in refusal(empty, command, "--failed")
+    assert "Did you mean '--where status:error'?" in refusal(empty, command, "--only-errors")
+
+
 def test_what_is_there_is_run(empty: pytest.CaptureFixture[str]):
     """Also where it is called like another tool's command."""
     Path("evals").mkdir()

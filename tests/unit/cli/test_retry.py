@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from evenhand.cli.exits import code_for, failed_code
 from evenhand.cli.verbs import evenhand
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 MODEL = """

@@ -14,7 +14,7 @@ import pytest
 
 from evenhand.doors.pytest_plugin.guarding import _may_expect
 from evenhand.render.document import document
-from evenhand.store.catalogue import paths
+from evenhand.store.run_lookup import paths
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script
 from evenhand.testing.script import Rule

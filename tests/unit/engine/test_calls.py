@@ -30,7 +30,7 @@ from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.providers.catalog import create
 from evenhand.store.cache import Cache
-from evenhand.store.catalogue import cache_folder
+from evenhand.store.run_lookup import cache_folder
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script, Scripted, example, example_of
 

@@ -21,7 +21,7 @@ from evenhand.core.variant import Variant
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.engine.runner import Runner
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted, example
 

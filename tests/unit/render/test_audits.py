@@ -128,6 +128,13 @@ async def test_a_judge_that_likes_refusals_is_found_out(make_run: Make):
     assert refusals.estimate.low > 1
     assert "for refusals as for other outputs that people judge alike" in refusals.words
 
+    def polite(trial: TrialResult) -> TrialResult:
+        output = str(biased(trial).output).replace(REFUSAL, "Sorry, no: we are closed on Sundays.")
+        return replace(biased(trial), output=output)
+
+    answers = label(await a_run(make_run, change=polite, variants=TWO), good, size=150)
+    assert "none of the labelled outputs is a refusal" in audits_of(answers)["refusals"].words
+
 
 async def test_without_labels_with_few_and_with_one_verdict_there_is_no_number(make_run: Make):
     """It says why; 29 labels are too few; a judge that passes everything, and people who do, show nothing."""

@@ -23,7 +23,7 @@ from evenhand.engine.door import Settings, settle
 from evenhand.render.console import list_lines, show
 from evenhand.render.estimates import estimate_lines, estimate_row
 from evenhand.render.heading import doubt_lines, heading_of, problem_lines
-from evenhand.store.catalogue import ListedRun, find
+from evenhand.store.run_lookup import ListedRun, find
 from evenhand.store.runfile import RunFile
 
 SHORT = ID[:10]
@@ -165,7 +165,7 @@ async def test_many_failures_are_counted_not_listed(make_run: Make) -> None:
     ]
     text = shown(await make_run(trials))
     assert text.count("✗ case") == 10
-    assert "… and 90 more failures" in text
+    assert re.search(r"… and 90 more failures.*: evenhand show \w+ --where status:fail\n", text)
     assert "100 of 200 passed (50 %, 43–57)" in text
 
 

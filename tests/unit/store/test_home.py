@@ -12,9 +12,9 @@ import pytest
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.store.cache import Cache
-from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.home import make_folder
 from evenhand.store.journal import Journal
+from evenhand.store.run_lookup import cache_folder, home_for, new_id, run_folder
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.store import catalogue
+from evenhand.store import run_lookup
 from evenhand.store.cache import Cache
 from evenhand.store.decoding import read_result
 from evenhand.store.encoding import write_result
@@ -61,7 +61,7 @@ def as_nobody(code: str, *args: object) -> str:
     """What this code prints when it is run by somebody without rights to what we make."""
     script = (
         "import os, sys\n"
-        "import evenhand.store.journal, evenhand.store.cache, evenhand.store.catalogue\n"
+        "import evenhand.store.journal, evenhand.store.cache, evenhand.store.run_lookup\n"
         "from evenhand.core.errors import StoreError\n"
         "from pathlib import Path\n"
         f"if os.geteuid() == 0: os.setuid({NOBODY})\n" + textwrap.dedent(code)
@@ -283,7 +283,7 @@ async def test_a_closed_loop_is_no_reason_to_lose_a_row(tmp_path: Path):
     future = gone.create_future()
     gone.close()
     journal._writer._loop = gone
-    journal._writer._queue.put((0, (1, 0, "k", 0, "subject", "m", b"{}", None, "0.0"), future))
+    journal._writer._rows.append((0, (1, 0, "k", 0, "subject", "m", b"{}", None, "0.0"), future))
     journal.close()
     with RunFile.open(journal.path) as run:
         assert [c.start.key for c in run.calls()] == ["k"]
@@ -638,20 +638,20 @@ def test_an_empty_word_or_a_file_that_is_not_there_finds_nothing(
     """With what to do about it."""
     monkeypatch.delenv("EVENHAND_HOME", raising=False)
     with pytest.raises(UsageError, match="no such run file"):
-        catalogue.find(tmp_path, "gone.db")
+        run_lookup.find(tmp_path, "gone.db")
     with pytest.raises(UsageError, match="there are no runs"):
-        catalogue.find(tmp_path, None)
+        run_lookup.find(tmp_path, None)
     runs = tmp_path / ".evenhand" / "runs"
     runs.mkdir(parents=True)
     for name in ("01AAA", "01AAB", "02BBB"):
         (runs / f"{name}.db").touch()
-    assert catalogue.find(tmp_path, "02").stem == "02BBB"
-    assert catalogue.find(tmp_path, "01aab").stem == "01AAB"
+    assert run_lookup.find(tmp_path, "02").stem == "02BBB"
+    assert run_lookup.find(tmp_path, "01aab").stem == "01AAB"
     with pytest.raises(UsageError, match="could be any of 2"):
-        catalogue.find(tmp_path, "01A")
+        run_lookup.find(tmp_path, "01A")
     with pytest.raises(UsageError, match="there is no run 'zz'"):
-        catalogue.find(tmp_path, "zz")
-    assert catalogue.find(tmp_path, str(runs / "01AAA.db")) == runs / "01AAA.db"
+        run_lookup.find(tmp_path, "zz")
+    assert run_lookup.find(tmp_path, str(runs / "01AAA.db")) == runs / "01AAA.db"
 
 
 def test_folders_of_other_tools_and_those_without_rights_are_not_looked_into(
@@ -661,9 +661,9 @@ def test_folders_of_other_tools_and_those_without_rights_are_not_looked_into(
     monkeypatch.delenv("EVENHAND_HOME", raising=False)
     for inside in ("a", "node_modules", ".hidden", "a/b/c/d", "a/b/c/d/e"):
         (tmp_path / inside / ".evenhand" / "runs").mkdir(parents=True)
-    found = {home.parent.relative_to(tmp_path) for home in catalogue.homes(tmp_path)}
+    found = {home.parent.relative_to(tmp_path) for home in run_lookup.homes(tmp_path)}
     assert found == {Path("a"), Path("a/b/c/d")}
-    assert catalogue._folders(tmp_path / "not there") == []
+    assert run_lookup._folders(tmp_path / "not there") == []
 
 
 def test_homes_named_in_the_environment_are_made_absolute(
@@ -672,11 +672,11 @@ def test_homes_named_in_the_environment_are_made_absolute(
     """The home and the cache may lie anywhere."""
     monkeypatch.setenv("EVENHAND_HOME", "~/evals")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert catalogue.home_for(tmp_path / "x.yaml") == tmp_path / "evals"
+    assert run_lookup.home_for(tmp_path / "x.yaml") == tmp_path / "evals"
     monkeypatch.delenv("EVENHAND_CACHE", raising=False)
-    assert catalogue.cache_folder(tmp_path) == tmp_path / "cache"
+    assert run_lookup.cache_folder(tmp_path) == tmp_path / "cache"
     monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "shared"))
-    assert catalogue.cache_folder(tmp_path) == tmp_path / "shared"
+    assert run_lookup.cache_folder(tmp_path) == tmp_path / "shared"
     assert lock_of(tmp_path / "runs" / "01.db") == tmp_path / "locks" / "01.lock"
 
 

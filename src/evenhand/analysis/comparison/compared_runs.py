@@ -32,7 +32,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import safe
-from evenhand.store.catalogue import called
+from evenhand.store.run_lookup import called
 from evenhand.store.runfile import RunFile
 
 

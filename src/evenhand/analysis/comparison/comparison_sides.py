@@ -16,7 +16,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import safe, short_id
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 LISTED = 12

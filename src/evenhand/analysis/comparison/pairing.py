@@ -102,6 +102,10 @@ def paired(
         """How much better a case became, at the worst. Rounded: cases that changed alike stay in the run's order."""
         return round(-most_of[place] if lower else least_of[place], 9)
 
+    def order(place: int) -> float:
+        """Where the second run has the case: a baseline's own order is that of ids, or of their hashes."""
+        return theirs.cases.place_of(pairs.numbers[place])
+
     first_means, second_means = pairs.means()
 
     def mean(ends: tuple[array[float], array[float]]) -> OpenNumber | None:
@@ -121,7 +125,7 @@ def paired(
         p=1.0,
         p_alone=1.0 if withheld else data.p,
         smallest=None,
-        changed=pairs.chosen(in_order(changed, worst)),
+        changed=pairs.chosen(in_order(array("I", in_order(changed, order)), worst)),
         alike=alike,
         unsettled=ListedCases(unsettled, names),
         only_first=ListedCases(apart.only_first, names),

@@ -10,8 +10,8 @@ from evenhand.core.errors import StoreError
 from evenhand.core.plan import CallEstimate, Plan
 from evenhand.core.record import Record
 from evenhand.core.step import Step
-from evenhand.store.catalogue import paths
 from evenhand.store.counted import ModelUsage
+from evenhand.store.run_lookup import paths
 from evenhand.store.runfile import RunFile
 
 LOOKED_AT = 100

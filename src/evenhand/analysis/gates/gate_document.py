@@ -36,7 +36,10 @@ class GateChange(Record, frozen=True, kw_only=True):
     ] = None
     trial: Annotated[
         int | None,
-        Key("the place in the run of its first trial that did not pass", null="it is not known"),
+        Key(
+            "the place in the run of its first trial that failed, or else of its first error",
+            null="it is not known",
+        ),
     ] = None
     failed: Annotated[
         str | None,

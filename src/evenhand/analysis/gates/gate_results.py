@@ -64,7 +64,8 @@ class GateResult(Record, frozen=True, kw_only=True):
         at_worst: How much worse it may be, at the level of the test: more than the margin unless it is not worse.
             None where nothing was tested.
         where: The file and line that its eval stands in, `path:line`; empty where that is not known.
-        places: By case the place in the plan of its first trial that did not pass, or else of its first.
+        places: By case the place in the plan of its first trial that failed, or else of its first error, or else of
+            its first trial.
         failed: By case the expectation that this trial failed, where the pass rate is worse.
     """
 

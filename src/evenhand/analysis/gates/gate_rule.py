@@ -19,6 +19,7 @@ ONE_SIDED = 2 * CONFIDENCE - 1
 """The two-sided confidence of an interval of which one end is a one-sided limit of 95 %."""
 _FINE = 0.25
 """To that part of a case."""
+MARGINS = (0.05, 0.1, 0.15, 0.2, 0.3)
 MOST = 100
 """More than so many times the cases that there are, and "more cases" is no advice."""
 
@@ -48,6 +49,16 @@ def gate_rule(
     if word == "undecided" and verdict(differences, p, of=of, level=level) == "worse":
         return "worse"
     return word
+
+
+def least_margin(cases: int) -> float:
+    """The narrowest usual margin of a rate that an unchanged system keeps with so many cases, or else the widest.
+
+    >>> least_margin(60), least_margin(42), least_margin(8)
+    (0.05, 0.1, 0.3)
+    """
+    low = paired_rates(cases, 0, 0, ONE_SIDED).low
+    return next((margin for margin in MARGINS if low > -margin), MARGINS[-1])
 
 
 def more_cases(data: Extremes, margin: float, *, lower: bool = False) -> int | None:

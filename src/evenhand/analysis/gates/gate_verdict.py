@@ -202,20 +202,19 @@ def _unrecorded(baseline: Iterable[Seen], run: Iterable[Seen]) -> Iterator[str]:
 
 
 def _places(run: RunFile) -> dict[int, dict[str, int]]:
-    """By variant and case the place in the plan of the first trial that did not pass, or else of the first."""
+    """By variant and case, the place in the plan of the trial to look at first."""
     places: dict[int, dict[str, int]] = {}
-    passed: set[tuple[int, str]] = set()
+    ranks: dict[tuple[int, str], int] = {}
     for trial in run.outcomes():
-        cases, key = places.setdefault(trial.variant, {}), (trial.variant, trial.case)
-        if trial.case not in cases:
-            cases[trial.case] = trial.index
-            if trial.outcome == "pass":
-                passed.add(key)
-        # The first that did not pass is what people want to look at.
-        elif key in passed and trial.outcome != "pass":
-            cases[trial.case] = trial.index
-            passed.remove(key)
+        key, rank = (trial.variant, trial.case), _LOOKED_AT.get(trial.outcome, len(_LOOKED_AT))
+        if key not in ranks or rank < ranks[key]:
+            places.setdefault(trial.variant, {})[trial.case] = trial.index
+            ranks[key] = rank
     return places
+
+
+_LOOKED_AT = {"fail": 0, "error": 1, "not_applicable": 2}
+"""Which of a case's trials people want to look at first; passed ones last."""
 
 
 def _explained(result: GateResult, run: RunFile) -> GateResult:
@@ -225,7 +224,7 @@ def _explained(result: GateResult, run: RunFile) -> GateResult:
     failed: dict[str, str] = {}
     for change in result.compared.changed[:CHANGES]:
         place = result.places.get(change.case)
-        if change.first is None or change.second is None or change.second >= change.first:
+        if change.difference_range.least > 0:  # better, whatever errors would have come to
             continue
         trial = None if place is None else run.trial(place)
         if trial is not None and trial.missed:

@@ -15,9 +15,9 @@ from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.languages.documents.failures_yml import Codebook, NoteId
-from evenhand.store.catalogue import find
 from evenhand.store.labels.label import NewLabel, standing
 from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.review/1"

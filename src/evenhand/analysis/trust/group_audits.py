@@ -19,7 +19,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count, safe
 from evenhand.providers.families import family_of
-from evenhand.scorers.refusal import refuses
+from evenhand.scorers.refusal import declines
 from evenhand.scorers.text import value_text
 from evenhand.stats.correction import Estimate
 from evenhand.stats.stratified import OddsRatio, Stratum, common_odds_ratio
@@ -76,7 +76,7 @@ def traits_of(trial: TrialResult, variants: Sequence[Variant]) -> OutputTraits:
     return OutputTraits(
         len(text),
         family_of(trial.answer.model, variant.provider_id, variant.model),
-        isinstance(trial.output, str) and bool(text.strip()) and refuses(text),
+        isinstance(trial.output, str) and bool(text.strip()) and declines(text),
     )
 
 

@@ -346,7 +346,7 @@ def near(path: str | Path) -> str:
 
 
 def short_id(run_id: str) -> str:
-    """The start of a run's id, to be read; for what is to be typed see `catalogue.called`."""
+    """The start of a run's id, to be read; for what is to be typed see `run_lookup.called`."""
     return run_id[:SHORT_ID]
 
 

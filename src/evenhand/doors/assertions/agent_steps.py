@@ -22,7 +22,7 @@ from evenhand.scorers.agents.step_checks import (
     Succeeds,
 )
 from evenhand.scorers.agents.step_measures import StepCost, StepCount, StepDuration, TokenCount
-from evenhand.scorers.agents.tools import CallsTool, CallsTools
+from evenhand.scorers.agents.tool_calls import CallsTool, CallsTools
 from evenhand.scorers.agents.trajectory_judges import AchievesGoal, TrajectoryPasses
 from evenhand.scorers.final_state import LeavesState
 

@@ -11,9 +11,9 @@ DEVIATIONS: Mapping[str, str] = {
     "judges (in promptfoo 0.123 gpt-5.6-sol or claude-sonnet-4-6): borderline verdicts may differ. "
     "defaultTest.options.provider names the judge, and defaultTest.options.rubricPrompt its words, for all "
     "assertions that a model grades.",
-    "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error: one"
-    " that was cut off, that continues after its verdict, that holds verdicts that differ, or that has its verdict "
-    "only in its thinking. `{}` is not a pass, and a score alone decides only where a threshold is set. "
+    "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error. Such a "
+    "reply was cut off, continues after its verdict, holds verdicts that differ, or has its verdict only in its "
+    "thinking. `{}` is not a pass, and a score alone decides only where a threshold is set. "
     "With Evenhand's own prompts, a judge's score is from 0 to 1 (g-eval: 0 to 10), closed-qa's Y or N and select-"
     "best's number stand alone at the end, and each statement of context-faithfulness has a verdict; with"
     " a rubricPrompt of yours any scale holds, and the first number and the last letter are read, as in "
@@ -30,8 +30,8 @@ DEVIATIONS: Mapping[str, str] = {
     "category that promptfoo does not know is kept, and `unsafe` without a category is flagged as `unsafe`.",
     "Vertex": "Vertex AI is asked with an access token (GOOGLE_ACCESS_TOKEN) or an API key; promptfoo also takes "
     "application-default credentials. Models other than Gemini and Claude go through LiteLLM.",
-    "simulated users": "promptfoo asks a remote model of its own to play the user. Here the model that userProvider "
-    "names does, or else the one that judges, by a prompt of Evenhand's. Each of its messages is checked: one with a "
+    "simulated users": "The model that userProvider names, or else the one that judges, plays the user, by a prompt "
+    "of Evenhand's; promptfoo asks a remote model of its own. Each of its messages is checked: one with a "
     "mistake is asked for again, and a second one is an error of the trial, not a failure. In initialMessages, what "
     "is not a message is an error; promptfoo leaves it out.",
     "evenhand:user": "A user who is a script, or a model with facts and things that it must not say, is written as "

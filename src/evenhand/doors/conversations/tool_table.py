@@ -12,8 +12,8 @@ from evenhand.core.errors import CodeError, UsageError
 from evenhand.doors.conversations.toolbox import Toolbox
 from evenhand.engine.replay.application_calls import outcome
 from evenhand.engine.trial import present
-from evenhand.store.catalogue import find
 from evenhand.store.encoding import written_case
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 Rows = Sequence[tuple[Mapping[str, Any], Any]]

@@ -36,7 +36,7 @@ from evenhand.scorers.judging import NAME_A_JUDGE
 from evenhand.scorers.metric import AnsweredQuestion, Metric, need_weights, overall
 from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
 from evenhand.scorers.rag.similarity import Embedder
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 
 Bounds = float | Mapping[str, float] | None
 

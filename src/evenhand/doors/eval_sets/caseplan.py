@@ -17,7 +17,7 @@ from evenhand.core.variant import Variant
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.models import EvalSetRoster, calls_recorded
 from evenhand.scorers.judging import Judge
-from evenhand.store.catalogue import paths
+from evenhand.store.run_lookup import paths
 from evenhand.store.runfile import RunFile
 
 

@@ -28,7 +28,7 @@ from evenhand.scorers.judge_reply import the_object
 from evenhand.scorers.judging import ask_judge
 from evenhand.scorers.metrics.text import words
 from evenhand.scorers.rag.verdicts import found_in, plain
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
 LONGEST = 40_000

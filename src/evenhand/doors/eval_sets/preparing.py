@@ -34,7 +34,7 @@ from evenhand.scorers.judge_prompt import template
 from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS, Facts
 from evenhand.scorers.rag.material import text_in
 from evenhand.scorers.rag.questions import find_facts
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 
 PARTS = (REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS)
 PREPARED_BY = "prepared_by"

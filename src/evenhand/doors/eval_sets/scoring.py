@@ -36,7 +36,7 @@ from evenhand.scorers.metric import (
 from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
 from evenhand.scorers.rag.material import passages_in
 from evenhand.scorers.rag.similarity import Embedder, UsesEmbedder
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 from evenhand.store.runfile import RunFile
 
 DEFAULT = ("faithfulness", "answer_relevance", "correctness", "context_precision", "context_recall")

@@ -20,8 +20,8 @@ from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.doors.importers.declared import misfit
-from evenhand.store.catalogue import id_at
 from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, checked
+from evenhand.store.run_lookup import id_at
 
 UNNAMED = "recorded outputs"
 """What a variant is called that a file gives no name."""

@@ -27,7 +27,7 @@ from evenhand.doors.prompt_directories.promotion_rules import (
 from evenhand.doors.prompt_directories.prompt import STATUSES, PromptFolder, read_prompt
 from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.languages.documents.findings import Findings
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 
 HEADS = ("id", "status", "version", "sent", "verified", "evidence", "title")
 

@@ -18,7 +18,7 @@ from evenhand.doors.prompt_directories.promotion_rules import (
 )
 from evenhand.doors.prompt_directories.prompt import PromptFolder, Status
 from evenhand.doors.prompt_directories.runs import KeptRuns
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 
 
 class Promoted(Record, frozen=True):

@@ -18,7 +18,7 @@ from evenhand.core.record import Record
 from evenhand.doors.prompt_directories.evidence import Row
 from evenhand.doors.prompt_directories.outcome import rows_of
 from evenhand.doors.prompt_directories.sending import SENDS, row_of
-from evenhand.store.catalogue import SUFFIX, run_folder
+from evenhand.store.run_lookup import SUFFIX, run_folder
 from evenhand.store.runfile import RunFile
 
 State = Literal["agrees", "missing", "contradicts", "unbound"]

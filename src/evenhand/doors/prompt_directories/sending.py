@@ -42,7 +42,7 @@ from evenhand.languages.documents.findings import shown_path
 from evenhand.languages.documents.project import project_for
 from evenhand.languages.templates.plain import render
 from evenhand.providers.roster import Roster
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 from evenhand.store.runfile import RunFile, digest_of
 
 FAILED = 1

@@ -43,7 +43,7 @@ from evenhand.doors.prompt_directories.site_page import (
 from evenhand.doors.prompt_directories.writing import write
 from evenhand.languages.documents.findings import Findings, shown_path
 from evenhand.providers.addresses import shown_host
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 from evenhand.store.runfile import RunFile
 
 PAGES = "prompts"

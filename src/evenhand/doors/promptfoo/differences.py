@@ -48,7 +48,8 @@ class FolderUses(MutableRecord, kw_only=True):
         types: Assertion types, those in sets too, without `not-`.
         judged: Some of them ask a model for a verdict.
         filled: Some of those that are code have tags.
-        tabled: Some assertions come from tables.
+        tabled: Some tests come from tables.
+        cells: The types of the assertions that such a test has beside those of `defaultTest`; `file:` for a file.
         tests: The deviations of `_IN_TESTS` and `_IN_TABLES` that some tests meet.
         listed: Variables that hold lists of objects.
     """
@@ -58,6 +59,7 @@ class FolderUses(MutableRecord, kw_only=True):
     judged: bool = False
     filled: bool = False
     tabled: bool = False
+    cells: set[str] = msgspec.field(default_factory=set[str])
     tests: set[str] = msgspec.field(default_factory=set[str])
     listed: set[str] = msgspec.field(default_factory=set[str])
 
@@ -77,6 +79,10 @@ class FolderUses(MutableRecord, kw_only=True):
         met = {**_IN_TESTS, **_IN_TABLES} if self.tabled else _IN_TESTS
         self.tests.update(name for name, meets in met.items() if meets(test))
         self.listed.update(name for name, value in test.variables.items() if _are_objects(value))
+        for one in _flat(test.raw.get("assert")) if self.tabled else ():
+            type_ = split(str(one.get("type")))[0]
+            in_file = type_ in _CODE and str(one.get("value")).startswith("file://")
+            self.cells.add("file:" if in_file else type_)
         for one in _flat(test.shown.get("assert")):
             type_ = split(str(one.get("type")))[0]
             value = one.get("value")
@@ -147,7 +153,7 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     ),
     "callbacks": lambda uses: any(CALLBACKS in pair.subject.config for pair in uses.folder.pairs),
     "meteor": lambda uses: "meteor" in uses.types,
-    "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
+    "file:// in CSV": lambda uses: "file:" in uses.cells,
     "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),
     "webhooks": lambda uses: "webhook" in uses.types,
     "answers of web services": lambda uses: any(
@@ -159,7 +165,7 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "contests": lambda uses: bool(uses.types & {"select-best", "max-score"}),
     "scoring functions": lambda uses: "scoring functions" in uses.tests,
     "tags in data": lambda uses: "tags in data" in uses.tests,
-    "thresholds in CSV": lambda uses: uses.tabled and bool(uses.types & _BOUNDS),
+    "thresholds in CSV": lambda uses: bool(uses.cells & _BOUNDS),
     "Python prompts": _by_name,
     "braces of functions": _by_name,
     "scripts as prompts": lambda uses: any(

@@ -15,7 +15,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.wording.words import count, safe
 from evenhand.render.calibration_text import judged_lines
-from evenhand.store.catalogue import called
+from evenhand.store.run_lookup import called
 from evenhand.store.runfile import RunFile
 
 _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "not_applicable": "–"}

@@ -68,9 +68,9 @@ from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
 from evenhand.providers.wrapped import Wrapped
 from evenhand.store.cache import Cache
-from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
 from evenhand.store.recordings import Recordings
+from evenhand.store.run_lookup import cache_folder, home_for, new_id, run_folder
 
 T = TypeVar("T")
 

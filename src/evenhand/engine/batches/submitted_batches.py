@@ -266,8 +266,11 @@ class Waves:
         if look is not None:
             await self._taken(batch, look)
             await self._look(batch, vendor)
-        elif not maybe and time.time() - record.intended_at > 2 * self._first_look_s:
-            await self._close(batch, "refused", "it was never submitted", {})
+        elif not maybe:
+            batch.missed += 1  # where the clock was set back, looks are counted instead
+            age_s = time.time() - record.intended_at
+            if age_s > 2 * self._first_look_s or batch.missed >= NOT_THERE:
+                await self._close(batch, "refused", "it was never submitted", {})
 
     @property
     def _first_look_s(self) -> float:

@@ -22,7 +22,7 @@ from evenhand.languages.documents.findings import At, Findings
 from evenhand.languages.templates.printing import in_template, member
 
 if TYPE_CHECKING:
-    from evenhand.languages.javascript.templates import Nunjucks
+    from evenhand.languages.javascript.nunjucks import Nunjucks
 
 
 Render = Callable[[Mapping[str, Any]], str]
@@ -131,7 +131,7 @@ class Templates:
 
     @property
     def _nunjucks(self) -> Nunjucks:
-        from evenhand.languages.javascript.templates import Nunjucks  # noqa: PLC0415 (the engine takes some milliseconds to load)
+        from evenhand.languages.javascript.nunjucks import Nunjucks  # noqa: PLC0415 (the engine takes some milliseconds to load)
 
         with self._making:
             if self._engine is None:

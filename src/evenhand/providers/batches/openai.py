@@ -23,8 +23,8 @@ from evenhand.providers.batches.control import Control, line_fault, lines_of
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult
 
 TAG = "evenhand_batch"
-SLACK_S = 3600.0
-"""The vendor's clock and ours may differ by so much."""
+SLACK_S = 26 * 3600.0
+"""The vendor's clock and ours may differ by so much: 26 hours lie between the first time zone and the last."""
 _ENDED = frozenset({"completed", "expired", "cancelled"})
 
 

@@ -17,7 +17,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.step import Step
 from evenhand.core.traits import Traits
-from evenhand.scorers.agents.tools import Arguments, CallsTool
+from evenhand.scorers.agents.tool_calls import Arguments, CallsTool
 from evenhand.scorers.agents.trial_steps import (
     Failed,
     check_failed,
@@ -29,7 +29,7 @@ from evenhand.scorers.agents.trial_steps import (
     unsaid,
     verdict,
 )
-from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.constructor_checks import need_text
 from evenhand.scorers.opposite import Question
 
 LONGEST = 8

@@ -13,7 +13,7 @@ from evenhand.core.score import Score
 from evenhand.core.step import Step, StepKind
 from evenhand.core.traits import Traits
 from evenhand.scorers.agents.trial_steps import own_places, steps_in
-from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.constructor_checks import need_text
 from evenhand.scorers.opposite import Question
 
 

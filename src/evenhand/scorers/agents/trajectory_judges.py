@@ -15,7 +15,7 @@ from evenhand.core.score import Score
 from evenhand.core.step import Step, depth
 from evenhand.core.traits import Traits
 from evenhand.scorers.agents.trial_steps import own_places, own_steps, steps_in
-from evenhand.scorers.argument_checks import need_number, need_text
+from evenhand.scorers.constructor_checks import need_number, need_text
 from evenhand.scorers.invocations import shown
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of
 from evenhand.scorers.judge_reply import ruled

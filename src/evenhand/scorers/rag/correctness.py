@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from evenhand.core.expect import Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Score
-from evenhand.scorers.argument_checks import need_number
+from evenhand.scorers.constructor_checks import need_number
 from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis, Claims, known_claims
 from evenhand.scorers.rag.claims import Claim, ClaimVerdict, Statements, Support

@@ -13,8 +13,8 @@ from evenhand.core.errors import StoreError
 from evenhand.core.record import Record
 from evenhand.core.score import State
 from evenhand.core.step import Step
-from evenhand.store.catalogue import paths
 from evenhand.store.labels.label import Label, by_name, standing
+from evenhand.store.run_lookup import paths
 from evenhand.store.runfile import RunFile
 
 MOST_RUNS = 30

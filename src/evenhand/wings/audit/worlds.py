@@ -15,7 +15,7 @@ from evenhand.core.expect import Expectation
 from evenhand.core.message import ToolCall
 from evenhand.core.step import Step
 from evenhand.scorers.agents.step_checks import Recovers, Succeeds
-from evenhand.scorers.agents.tools import CallsTool, CallsTools
+from evenhand.scorers.agents.tool_calls import CallsTool, CallsTools
 from evenhand.wings.audit.case_audit import CaseAudit
 from evenhand.wings.audit.given import sample
 from evenhand.wings.audit.subjects import Subject

@@ -16,8 +16,8 @@ from evenhand.render.cell import find_cells
 from evenhand.render.comparing import compare as compare_runs
 from evenhand.render.document import document_head
 from evenhand.render.run import Run
-from evenhand.store.catalogue import find
 from evenhand.store.labels.stored_draws import standing_labels
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 from evenhand.wings.coding_agents.advice import advice_on, advice_on_run
 from evenhand.wings.coding_agents.answers import (

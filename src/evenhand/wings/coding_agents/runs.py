@@ -20,7 +20,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.ranges import BUDGET_USD, ROWS, Range
 from evenhand.core.record import MutableRecord
 from evenhand.core.wording.words import short_id
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 from evenhand.wings.coding_agents.advice import advice_on, advice_on_budget
 from evenhand.wings.coding_agents.answers import (

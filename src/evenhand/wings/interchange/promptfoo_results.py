@@ -31,8 +31,8 @@ from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.importers.imported import UNNAMED
 from evenhand.doors.importers.recorded import OtherToolError, Recordings
 from evenhand.render.promptfoo.row import HIGHLIGHT, HUMAN
-from evenhand.store.catalogue import id_at
 from evenhand.store.labels.label import LONGEST_NOTE, NewLabel
+from evenhand.store.run_lookup import id_at
 
 VERSION = 3
 _OURS = re.compile(r"eval-([0-9A-HJKMNP-TV-Z]{26})")

@@ -22,8 +22,8 @@ from evenhand.doors.spans.messages import Said, as_json
 from evenhand.doors.spans.span import LAST_NS, RawSpan, SpanStep, packed, unpacked
 from evenhand.doors.spans.span_to_step import DIALECTS, read_span, seen_in
 from evenhand.languages.documents.foreign import LAST_SECOND, Notes
-from evenhand.store.catalogue import id_at
 from evenhand.store.labels.label import NewLabel
+from evenhand.store.run_lookup import id_at
 from evenhand.store.spool import Group, Spool
 from evenhand.wings.traces.files import spans_in
 

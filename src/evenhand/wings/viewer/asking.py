@@ -105,8 +105,8 @@ def _done(errand: Errand) -> object:
 def _request_of(meta: RunMeta, path: Path) -> Asked:
     """What the run was asked to run."""
     from evenhand.cli.run_request import Asked  # noqa: PLC0415 (imported on use)
-    from evenhand.store.catalogue import homes, run_folder  # noqa: PLC0415
     from evenhand.store.home import is_signed  # noqa: PLC0415
+    from evenhand.store.run_lookup import homes, run_folder  # noqa: PLC0415
 
     settings = meta.settings
     if "imported" in settings:

@@ -24,7 +24,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import is_mapping, is_object
 from evenhand.core.ranges import BUDGET_USD
 from evenhand.core.record import MutableRecord, Record
-from evenhand.store.catalogue import new_id
+from evenhand.store.run_lookup import new_id
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.access import Refused
 

@@ -51,7 +51,7 @@ from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_notes, standing_sentence
 from evenhand.store.labels.label import Label, standing
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.drawn import rankings_of
+from evenhand.wings.viewer.blind_verdicts import rankings_of
 from evenhand.wings.viewer.listing import FEW, ReadRun, over_all, rate, summary_of, summed
 from evenhand.wings.viewer.shapes import (
     ColumnRate,

@@ -21,19 +21,7 @@ from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.access import HEADERS, Access, Refused, error_answer
 from evenhand.wings.viewer.asks import Asks
-from evenhand.wings.viewer.cell import (
-    BODY,
-    MOST,
-    Cell,
-    StepPage,
-    call,
-    cell,
-    previews,
-    steps_page,
-    whole_step,
-)
-from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
-from evenhand.wings.viewer.drawn import (
+from evenhand.wings.viewer.blind_verdicts import (
     draw_more,
     draw_more_pairs,
     draw_reviews,
@@ -46,6 +34,18 @@ from evenhand.wings.viewer.drawn import (
     pair_draws,
     review_draw,
 )
+from evenhand.wings.viewer.cell import (
+    BODY,
+    MOST,
+    Cell,
+    StepPage,
+    call,
+    cell,
+    previews,
+    steps_page,
+    whole_step,
+)
+from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
 from evenhand.wings.viewer.export import exported
 from evenhand.wings.viewer.head import head, notes, run_labels, summary
 from evenhand.wings.viewer.history import CanaryPoint, canary_points, changes_since, measures

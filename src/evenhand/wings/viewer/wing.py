@@ -21,7 +21,7 @@ WING = Wing(
     settings={"viewer": "evenhand.wings.viewer.team_settings:ViewerSettings"},
     exporters={
         "html": Exporter(
-            "evenhand.wings.viewer.embed:write_page",
+            "evenhand.wings.viewer.standalone_page:write_page",
             ("html", "htm"),
             ready="evenhand.wings.viewer.page:look",
             compares=True,

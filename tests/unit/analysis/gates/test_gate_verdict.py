@@ -104,6 +104,25 @@ async def test_a_case_that_became_worse_names_the_first_expectation_with_weight_
     assert len(failed) == 12
 
 
+async def test_of_a_cases_repeats_a_failure_is_named_before_an_error(
+    make_run: Make, tmp_path: Path
+):
+    """Each case has a pass, an error and a failure now: the failure is what people want to look at."""
+
+    def repeated(second: bool | None, third: bool) -> list[TrialResult]:
+        return [
+            result(3 * case + repeat, ok=ok, case=f"c{case:03}", repeat=repeat)
+            for case in range(30)
+            for repeat, ok in enumerate((True, second, third))
+        ]
+
+    baseline = await against(make_run, tmp_path, repeated(True, True))
+    made = gate(baseline, await a_run(make_run, repeated(None, False)), 0.05)
+    (row,) = (one for one in document(made)["results"] if one["metric"] == "passed")
+    assert [one["trial"] % 3 for one in row["changed"]] == [2] * 30
+    assert {one["failed"] for one in row["changed"]} == {repeated(None, False)[2].outcomes[0].name}
+
+
 async def test_all_trials_taken_is_not_worse_however_few_they_are(make_run: Make, tmp_path: Path):
     """One that was run makes it a matter of tests."""
     baseline = await against(make_run, tmp_path, trials(6, failing=2))
@@ -206,3 +225,14 @@ async def test_a_margin_of_points_is_refused(make_run: Make, tmp_path: Path):
     with pytest.raises(UsageError, match="is a rate between 0 and 1") as refused:
         gate(baseline, await a_run(make_run, trials(100)), 5)
     assert refused.value.hint == "5 points are 0.05."
+
+
+async def test_cases_that_changed_alike_are_in_the_order_of_the_run(make_run: Make, tmp_path: Path):
+    """A baseline is sorted by id, or by the hash of a case without one, which says nothing to anybody."""
+    names = [f"c{12 - i}" for i in range(12)]
+    before = [replace(one, case=name) for one, name in zip(trials(12), names, strict=True)]
+    now = [replace(one, case=name) for one, name in zip(trials(12, 4), names, strict=True)]
+    outcome = gate(await against(make_run, tmp_path, before), await a_run(make_run, now), 0.5)
+    compared = outcome.results[0].compared
+    assert compared is not None
+    assert [change.case for change in compared.changed] == names[:4]

@@ -16,8 +16,8 @@ from evenhand.core.wording.words import interval, seconds
 from evenhand.render.comparing import compare
 from evenhand.render.console import show
 from evenhand.render.document import document
-from evenhand.render.html import html
 from evenhand.render.markdown import write_markdown
+from evenhand.render.notebook import html
 from evenhand.stats.tallies import Tally, rate_of
 from evenhand.wings.viewer.head import head
 

@@ -239,6 +239,10 @@ async def test_power_and_the_runs_table_say_the_same_of_what_its_cases_could_sho
     assert told is not None, sentence
     text = "\n".join(lines(power))
     assert f"can show a difference of {told[1]}" in text
+    # Of one variant it rests on an assumption, and `compare` on what differs.
+    assert "compare counts the cases that do differ" not in text
+    alone = replace(power.pilot, pair=None)
+    assert "compare counts the cases that do differ" in "\n".join(lines(Power(alone, 0.1, 0.05)))
     assert (f" in {clusters} clusters, as the run has" in text) is (size > 1)
     assert power.could_show is not None
     at = Power(power.pilot, power.could_show, 0.05).cases

@@ -21,7 +21,8 @@ def told(folder: Path, tests: object, **other: Any) -> set[str]:
     (folder / "p.py").write_text(
         "def said(x): return x\ndef call_api(p, o, c): return {'output': p}\n"
     )
-    (folder / "t.csv").write_text("x,__expected\nfile://y,python: output\n")
+    (folder / "t.csv").write_text("x,__expected\nfile://y,file://p.py:said\n")
+    (folder / "x.csv").write_text("x,__expected\na,contains:a\n")
     (folder / "tags.csv").write_text("x\n{{y}}\n")
     found = differences(read_folder(folder, Chosen(env={})))
     return {subject for subject, sentence in DEVIATIONS.items() if sentence in found}
@@ -53,6 +54,11 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
         (one(type="latency", threshold=5), {}, {"cached latency"}),
         (one(type="latency", threshold=5), {"evaluateOptions": {"cache": False}}, set[str]()),
         ("t.csv", {}, {"errors", "file:// in CSV", "files in data"}),
+        (
+            "x.csv",
+            {"defaultTest": {"assert": [{"type": "python", "value": "file://p.py:said"}]}},
+            {"errors"},
+        ),
         (one(), {"prompts": ["file://p.py:said"]}, {"Python prompts", "braces of functions"}),
         (one(), {"prompts": ["file://p.py:said"], "promptCompat": "promptfoo-strict"}, set[str]()),
         (one(), {"providers": ["file://p.py"]}, {"cached code"}),

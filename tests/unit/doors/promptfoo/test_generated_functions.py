@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.languages.javascript.node import found_node
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 pytestmark = pytest.mark.skipif(not found_node(), reason="there is no Node here")

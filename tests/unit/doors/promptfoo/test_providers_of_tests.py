@@ -14,7 +14,7 @@ from evenhand.core.errors import ConfigError
 from evenhand.doors.promptfoo.checking import KEYS
 from evenhand.doors.promptfoo.load import load
 from evenhand.doors.promptfoo.overrides import Chosen
-from evenhand.store.catalogue import find
+from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 PROVIDER = """\

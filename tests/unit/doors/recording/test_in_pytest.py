@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.store.catalogue import paths
+from evenhand.store.run_lookup import paths
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 

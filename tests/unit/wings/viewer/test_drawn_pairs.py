@@ -12,7 +12,7 @@ from tests.unit.conftest import Make
 from evenhand.core.errors import EvenhandError
 from evenhand.store.labels.stored_draws import add_pair_labels
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.drawn import (
+from evenhand.wings.viewer.blind_verdicts import (
     PairDrawShape,
     draw_more_pairs,
     keep_pair_rule,

@@ -10,7 +10,7 @@ from tests.unit.conftest import Make, result
 from evenhand.analysis.reviews.reviewed import reviews_of
 from evenhand.core.errors import UsageError
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.drawn import draw_reviews, keep_reviewed, review_draw
+from evenhand.wings.viewer.blind_verdicts import draw_reviews, keep_reviewed, review_draw
 
 
 async def test_people_are_blind_to_each_other_until_they_are_through(make_run: Make):

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.judgements.strata import inclusions
@@ -62,15 +62,25 @@ def write_rows(
         sheet.writerow(columns)
         sheet.writerows([cell(value) for value in row] for row in rows)
         text = table.getvalue()
+    file = _new_file(path)
+    try:
+        with file:
+            file.write(text)
+    except OSError as error:  # the disk is full, say
+        path.unlink()
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def check_new_file(path: Path) -> None:
+    """Raises a UsageError where a file can't be written there: before anything is drawn for it."""
+    _new_file(path).close()
+    path.unlink()
+
+
+def _new_file(path: Path) -> TextIO:
     try:
         # "x": a file that is there may hold an hour of somebody's labels.
-        file = path.open("x", encoding="utf-8", newline="")
-        try:
-            with file:
-                file.write(text)
-        except OSError:  # the disk is full, say
-            path.unlink()
-            raise
+        return path.open("x", encoding="utf-8", newline="")
     except FileExistsError:
         raise UsageError(
             f"{path} already exists, maybe with labels in it",

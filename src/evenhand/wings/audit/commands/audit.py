@@ -102,7 +102,7 @@ def audit(
         plan = request.plan()
         if not plan.size:
             return _with_problems(printed(request.report(), session), request)
-        from evenhand.store.catalogue import home_for
+        from evenhand.store.run_lookup import home_for
 
         if not offline:
             tell(f"{count(plan.size, 'made answer')} for judges to look at")

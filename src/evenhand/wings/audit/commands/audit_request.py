@@ -19,7 +19,7 @@ from evenhand.core.record import MutableRecord, Record
 from evenhand.core.wording.words import count, near
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.engine.door import waited_for
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 from evenhand.store.runfile import RunFile
 from evenhand.wings import settings_of
 from evenhand.wings.audit.allowing import Settings, misallowed

@@ -25,7 +25,7 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import count, put, short_id
 from evenhand.render.comparing import Comparison, compare
 from evenhand.render.run import Run
-from evenhand.store.catalogue import home_for
+from evenhand.store.run_lookup import home_for
 from evenhand.wings.coding_agents.skills.plan import WITH, WITHOUT, agent_command, skill_plan
 from evenhand.wings.coding_agents.skills.reading import read_skill
 

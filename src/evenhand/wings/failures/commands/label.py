@@ -11,12 +11,12 @@ import click
 from evenhand.analysis.reviews.drawing import review_draws
 from evenhand.analysis.reviews.reviewed import opened
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.run_names import RunName
+from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError
 from evenhand.core.wording.words import safe
 from evenhand.languages.documents.failures_yml import read_codebook
-from evenhand.store.catalogue import called, files, newest_first
+from evenhand.store.run_lookup import called, files, newest_first
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK
 

@@ -31,7 +31,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.label import user_name
 from evenhand.cli.labelling import QUIT, tell_fewer
 from evenhand.cli.numbers import Number
-from evenhand.cli.run_names import RunName
+from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range

@@ -108,7 +108,7 @@ def settings_of(request: CanaryRequest, run: Path, session: Session) -> Settings
 def report_of(check: Path) -> CanaryReport:
     """A check of canaries beside the earlier ones."""
     from evenhand.analysis.trust.canaries import canary_report
-    from evenhand.store.catalogue import paths
+    from evenhand.store.run_lookup import paths
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(check) as run_file:

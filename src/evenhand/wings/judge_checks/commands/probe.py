@@ -197,7 +197,7 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
 
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     """Prints what a probe came to, and returns the exit code."""
-    from evenhand.store.catalogue import called
+    from evenhand.store.run_lookup import called
 
     with RunFile.open(file) as run_file:
         result: Probe = probe_of(run_file, at_most)

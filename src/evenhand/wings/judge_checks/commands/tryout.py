@@ -178,7 +178,7 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
 
 def report_tryout(file: Path, *, as_json: bool) -> int:
     """Prints what a tryout came to. It is no gate: whatever that is, the exit code is 0."""
-    from evenhand.store.catalogue import called
+    from evenhand.store.run_lookup import called
     from evenhand.wings.judge_checks.tryout import tryout_of
 
     with RunFile.open(file) as run_file:

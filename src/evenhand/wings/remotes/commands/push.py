@@ -37,7 +37,7 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.json_text import json_text, writer
     from evenhand.core.wording.words import count, safe, short_id
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.wings.remotes.address import Address
     from evenhand.wings.remotes.opening import remote_at
     from evenhand.wings.remotes.pushing import Pushed, push_document

@@ -11,15 +11,15 @@ from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import safe
-from evenhand.store.catalogue import cache_folder, home_for, matching, newest_first, runs_back
 from evenhand.store.home import make_folder
 from evenhand.store.labels.exchange import Said, add_said, read_said
 from evenhand.store.replacing import beside
+from evenhand.store.run_lookup import cache_folder, home_for, matching, newest_first, runs_back
 from evenhand.wings.remotes.remote import LARGEST_SAID, Manifest, Remote, said_name
 
 
 class RemoteRuns:
-    """Runs of remotes. Implements `evenhand.cli.run_names.RunNames`."""
+    """Runs of remotes. Implements `evenhand.cli.remote_run_names.RunNames`."""
 
     def one(self, name: str) -> str | None:
         """The file of a remote's run, fetched to this machine; None where the name is none of a remote's."""

@@ -22,7 +22,7 @@ from evenhand.core.secrets import shown
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, safe
 from evenhand.render.document import document_head, write_document
-from evenhand.render.html import html
+from evenhand.render.notebook import html
 from evenhand.store.runfile import RunFile
 from evenhand.wings.remotes.mlflow.server import MlflowRun, MlflowServer
 

@@ -78,7 +78,7 @@ def from_traces(
     the same traces.
     """
     from evenhand.core.wording.words import count, safe
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
 
     if not review and (port is not None or open_ is not None):
         raise UsageError("--port, --open and --no-browser are for --review", hint="Add --review.")

@@ -55,7 +55,7 @@ def listen(
     Only this machine can reach the listener, and only with the token. Exits with 5 if no span arrived, and with 1 if
     COMMAND failed.
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
-    from evenhand.store.catalogue import home_for
+    from evenhand.store.run_lookup import home_for
     from evenhand.wings.traces.listening import Listener
     from evenhand.wings.traces.run import Traces
 

@@ -16,7 +16,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.run_names import RunName, runs_elsewhere
+from evenhand.cli.remote_run_names import RunName, runs_elsewhere
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import PORTS
@@ -78,7 +78,7 @@ def view(
     who may read and label.
     """
     from evenhand.core.wording.words import near
-    from evenhand.store.catalogue import find
+    from evenhand.store.run_lookup import find
     from evenhand.wings.viewer.listing import Runs
     from evenhand.wings.viewer.page import static
 

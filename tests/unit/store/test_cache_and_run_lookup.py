@@ -19,10 +19,10 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.store import cache as cache_module
-from evenhand.store import catalogue
+from evenhand.store import run_lookup
 from evenhand.store.cache import Cache
-from evenhand.store.catalogue import id_at, newest_first
 from evenhand.store.journal import Journal
+from evenhand.store.run_lookup import id_at, newest_first
 
 
 def test_an_answer_is_found_by_its_request_and_its_draw(tmp_path: Path):
@@ -112,19 +112,19 @@ async def test_a_run_is_found_by_its_id_the_start_of_it_its_file_or_as_the_lates
     """What cannot be found is answered with what there is."""
     monkeypatch.delenv("EVENHAND_HOME", raising=False)
     with pytest.raises(UsageError, match="there are no runs"):
-        catalogue.find(tmp_path, None)
+        run_lookup.find(tmp_path, None)
     first = await _run(tmp_path / ".evenhand", "01AAAA1")
     second = await _run(tmp_path / ".evenhand", "01AAAB2")
-    assert catalogue.find(tmp_path, None) == second
-    assert catalogue.find(tmp_path, "latest") == second
-    assert catalogue.find(tmp_path, "01aaaa") == first
-    assert catalogue.find(tmp_path, str(first)) == first
+    assert run_lookup.find(tmp_path, None) == second
+    assert run_lookup.find(tmp_path, "latest") == second
+    assert run_lookup.find(tmp_path, "01aaaa") == first
+    assert run_lookup.find(tmp_path, str(first)) == first
     with pytest.raises(UsageError, match="could be any of 2 runs"):
-        catalogue.find(tmp_path, "01AAA")
+        run_lookup.find(tmp_path, "01AAA")
     with pytest.raises(UsageError, match="01AAAB2"):
-        catalogue.find(tmp_path, "09")
+        run_lookup.find(tmp_path, "09")
     with pytest.raises(UsageError, match="no such run file"):
-        catalogue.find(tmp_path, "runs/none.db")
+        run_lookup.find(tmp_path, "runs/none.db")
 
 
 async def test_the_latest_run_is_never_one_that_asked_about_judges(
@@ -135,19 +135,19 @@ async def test_the_latest_run_is_never_one_that_asked_about_judges(
     home = tmp_path / ".evenhand"
     probe = await _run(home, "01AAAC1", {"probe": {}})
     with pytest.raises(UsageError, match="only probes, audits, tryouts and checks of canaries"):
-        catalogue.find(tmp_path, "latest")
+        run_lookup.find(tmp_path, "latest")
     run = await _run(home, "01AAAA1")
     await _run(home, "01AAAC2", {"tryout": {}})
     await _run(home, "01AAAC3", {"canaries": {}})
-    assert catalogue.find(tmp_path, None) == catalogue.find(tmp_path, "latest") == run
-    assert catalogue.find(tmp_path, "01AAAC1") == probe
+    assert run_lookup.find(tmp_path, None) == run_lookup.find(tmp_path, "latest") == run
+    assert run_lookup.find(tmp_path, "01AAAC1") == probe
     with_canaries = await _run(home, "01AAAD1", {"with_canaries": {"most": 2}})
-    assert catalogue.find(tmp_path, None) == catalogue.find(tmp_path, "latest~0") == with_canaries
-    assert catalogue.find(tmp_path, "latest~1") == catalogue.find(tmp_path, "latest~") == run
+    assert run_lookup.find(tmp_path, None) == run_lookup.find(tmp_path, "latest~0") == with_canaries
+    assert run_lookup.find(tmp_path, "latest~1") == run_lookup.find(tmp_path, "latest~") == run
     with pytest.raises(UsageError, match="only 2 runs are there\n  The earliest is latest~1"):
-        catalogue.find(tmp_path, "latest~2")
+        run_lookup.find(tmp_path, "latest~2")
     with pytest.raises(UsageError, match="Did you mean 'latest~1'"):
-        catalogue.find(tmp_path, "lastest~1")
+        run_lookup.find(tmp_path, "lastest~1")
 
 
 async def test_runs_are_found_from_above_and_from_below_their_folder(
@@ -160,7 +160,7 @@ async def test_runs_are_found_from_above_and_from_below_their_folder(
     (tmp_path / "node_modules" / "x").mkdir(parents=True)
     await _run(tmp_path / "node_modules" / "x" / ".evenhand", "09NOT")
     for start in (tmp_path, tmp_path / "evals" / "summaries" / "articles"):
-        assert catalogue.find(start, None) == run
+        assert run_lookup.find(start, None) == run
 
 
 async def test_a_home_of_ones_own_is_the_only_place_looked_into(
@@ -170,18 +170,18 @@ async def test_a_home_of_ones_own_is_the_only_place_looked_into(
     await _run(tmp_path / ".evenhand", "01HERE")
     elsewhere = await _run(tmp_path / "elsewhere", "00THERE")
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "elsewhere"))
-    assert catalogue.find(tmp_path, None) == elsewhere
-    assert catalogue.home_for(tmp_path / "x") == tmp_path / "elsewhere"
-    assert catalogue.cache_folder(tmp_path) == tmp_path / "cache"
+    assert run_lookup.find(tmp_path, None) == elsewhere
+    assert run_lookup.home_for(tmp_path / "x") == tmp_path / "elsewhere"
+    assert run_lookup.cache_folder(tmp_path) == tmp_path / "cache"
     monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "kept"))
-    assert catalogue.cache_folder(tmp_path) == tmp_path / "kept"
+    assert run_lookup.cache_folder(tmp_path) == tmp_path / "kept"
 
 
 async def test_runs_that_cannot_be_read_are_listed_as_such(tmp_path: Path):
     """The others are listed as always."""
     await _run(tmp_path, "01GOOD")
     (tmp_path / "runs" / "02BAD.db").write_bytes(b"nonsense" * 100)
-    bad, good = catalogue.runs(tmp_path)
+    bad, good = run_lookup.runs(tmp_path)
     assert bad.meta is None
     assert bad.problem
     assert good.meta is not None
@@ -194,15 +194,15 @@ async def test_a_run_comes_after_all_others_though_the_clock_was_set_back(tmp_pa
     ahead = await _run(home, id_at(time.time() + 3600, "f" * 20))
     future = await _run(home, id_at(time.time() + 2 * 86_400, "0" * 20))
     for _ in range(3):
-        newest = await _run(home, catalogue.new_id(home))
-        assert catalogue.find(tmp_path, None) == newest
-    assert catalogue.find(tmp_path, "latest~3") == ahead
-    assert catalogue.find(tmp_path, "latest~4") == future
+        newest = await _run(home, run_lookup.new_id(home))
+        assert run_lookup.find(tmp_path, None) == newest
+    assert run_lookup.find(tmp_path, "latest~3") == ahead
+    assert run_lookup.find(tmp_path, "latest~4") == future
 
 
 def test_ids_sort_by_time(tmp_path: Path):
     """Twenty-six characters, none of them easily mistaken for another."""
-    ids = [catalogue.new_id(tmp_path) for _ in range(3)]
+    ids = [run_lookup.new_id(tmp_path) for _ in range(3)]
     assert all(
         len(each) == 26 and set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in ids
     )
@@ -214,9 +214,9 @@ def test_runs_live_beside_the_config(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """Or in the current folder, where there is none."""
     monkeypatch.delenv("EVENHAND_HOME", raising=False)
     (tmp_path / "c.yaml").write_text("")
-    assert catalogue.home_for(tmp_path / "c.yaml") == tmp_path / ".evenhand"
-    assert catalogue.home_for(tmp_path) == tmp_path / ".evenhand"
-    assert catalogue.home_for(None) == Path.cwd() / ".evenhand"
+    assert run_lookup.home_for(tmp_path / "c.yaml") == tmp_path / ".evenhand"
+    assert run_lookup.home_for(tmp_path) == tmp_path / ".evenhand"
+    assert run_lookup.home_for(None) == Path.cwd() / ".evenhand"
 
 
 async def test_of_two_files_with_one_id_the_file_is_to_be_named(tmp_path: Path):
@@ -226,13 +226,13 @@ async def test_of_two_files_with_one_id_the_file_is_to_be_named(tmp_path: Path):
     copy.parent.mkdir(parents=True)
     copy.write_bytes(first.read_bytes())
     with pytest.raises(UsageError, match="'01COP' is the id of 2 files") as told:
-        catalogue.find(tmp_path, "01COP")
+        run_lookup.find(tmp_path, "01COP")
     assert told.value.hint == f"Name one by its file: {first}, {copy}"
-    assert catalogue.find(tmp_path, str(copy)) == copy
-    assert catalogue.find(tmp_path, None) == first
+    assert run_lookup.find(tmp_path, str(copy)) == copy
+    assert run_lookup.find(tmp_path, None) == first
     await _run(tmp_path / ".evenhand", "01COPY")
     with pytest.raises(UsageError, match="could be any of 3 runs") as told:
-        catalogue.find(tmp_path, "01COP")
+        run_lookup.find(tmp_path, "01COP")
     assert told.value.hint == f"Write more of one: 01COPY, {first}, {copy}"
 
 
@@ -240,18 +240,18 @@ async def test_a_whole_id_means_that_run_alone(tmp_path: Path):
     """Also where another file's name begins with it."""
     run = await _run(tmp_path / ".evenhand", "01WHOLE")
     await _run(tmp_path / ".evenhand", "01WHOLE2")
-    assert catalogue.find(tmp_path, "01whole") == run
+    assert run_lookup.find(tmp_path, "01whole") == run
 
 
 @pytest.mark.parametrize("ids", [["01M7ZBG56M4AAA", "01M7ZBG56M4AAB", "01M7ZBG56M9", "01N"]])
 async def test_what_a_run_is_called_finds_it(tmp_path: Path, ids: list[str]):
     """Ten characters say the millisecond; of runs of the same one there are as many as it takes, and no more."""
     made = [await _run(tmp_path / ".evenhand", each) for each in ids]
-    found = [catalogue.called(tmp_path, run) for run in made]
+    found = [run_lookup.called(tmp_path, run) for run in made]
     assert found == ["01M7ZBG56M4AAA", "01M7ZBG56M4AAB", "01M7ZBG56M9", "01N"]
     other = await _run(tmp_path / "a" / ".evenhand", "01M7ZBG41T0000")
-    assert catalogue.called(tmp_path, other) == "01M7ZBG41T"
-    assert [catalogue.find(tmp_path, name) for name in found] == made
+    assert run_lookup.called(tmp_path, other) == "01M7ZBG41T"
+    assert [run_lookup.find(tmp_path, name) for name in found] == made
 
 
 async def test_what_no_id_finds_is_called_by_its_file(
@@ -273,9 +273,9 @@ async def test_what_no_id_finds_is_called_by_its_file(
     monkeypatch.chdir(here)
     for n, (home, looked_in) in enumerate(homes.items()):
         run = await _run(home, f"01AWAY{n}0000000")
-        name = catalogue.called(Path.cwd(), run)
+        name = run_lookup.called(Path.cwd(), run)
         assert name.endswith(".db") is not looked_in, home
-        assert catalogue.find(Path.cwd(), name).samefile(run)
+        assert run_lookup.find(Path.cwd(), name).samefile(run)
 
 
 async def test_of_a_copy_the_files_are_told(tmp_path: Path):
@@ -283,7 +283,7 @@ async def test_of_a_copy_the_files_are_told(tmp_path: Path):
     run = await _run(tmp_path / ".evenhand", "01COPIED0000")
     copy = await _run(tmp_path / "suite" / ".evenhand", "01COPIED0000")
     with pytest.raises(UsageError) as raised:
-        catalogue.find(tmp_path, catalogue.called(tmp_path, run))
+        run_lookup.find(tmp_path, run_lookup.called(tmp_path, run))
     assert raised.value.hint is not None
     assert str(run) in raised.value.hint
     assert str(copy) in raised.value.hint
@@ -296,17 +296,17 @@ async def test_a_copy_under_another_name_is_its_run_and_not_a_later_one(tmp_path
     copy = first.with_name("before.db")
     shutil.copy(first, copy)
     second = await _run(home, id_at(now - 30, "2" * 20))
-    assert catalogue.find(tmp_path, None) == second
-    assert catalogue.find(tmp_path, "latest~1") == first
+    assert run_lookup.find(tmp_path, None) == second
+    assert run_lookup.find(tmp_path, "latest~1") == first
     with pytest.raises(UsageError, match="there is no run latest~2: only 2 runs"):
-        catalogue.find(tmp_path, "latest~2")
+        run_lookup.find(tmp_path, "latest~2")
     with pytest.raises(UsageError, match="is the id of 2 files"):
-        catalogue.find(tmp_path, first.stem)
-    assert catalogue.called(tmp_path, copy) == ".evenhand/runs/before.db"
-    assert catalogue.called(tmp_path, second) == second.stem[:10]
+        run_lookup.find(tmp_path, first.stem)
+    assert run_lookup.called(tmp_path, copy) == ".evenhand/runs/before.db"
+    assert run_lookup.called(tmp_path, second) == second.stem[:10]
     first.unlink()
-    assert catalogue.find(tmp_path, first.stem) == copy
-    assert [listed.id for listed in catalogue.runs(home)] == [second.stem, first.stem]
+    assert run_lookup.find(tmp_path, first.stem) == copy
+    assert [listed.id for listed in run_lookup.runs(home)] == [second.stem, first.stem]
 
 
 async def _run(home: Path, id_: str, settings: Mapping[str, object] | None = None) -> Path:

@@ -13,7 +13,7 @@ from openai.types.responses import Response
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.message import Reply, ToolCall
-from evenhand.scorers.agents.tools import CallsTool, CallsTools, Order
+from evenhand.scorers.agents.tool_calls import CallsTool, CallsTools, Order
 from evenhand.scorers.invocations import invocations
 
 ARGUMENTS = {"query": "moon", "limit": 3}

@@ -1,4 +1,4 @@
-"""Where runs live, and which there are.
+"""Where runs live, which there are, and which one a name means: an id, the start of one, a file, `latest`.
 
 The list is made anew from the files each time: there is nothing to fall out of step with them.
 """
@@ -320,6 +320,16 @@ def runs_back(ref: str | None) -> int | None:
     named = re.fullmatch(r"latest(?:~(\d{0,6}))?", ref or "latest", re.ASCII)
     # A `~` alone is the one before, as in git.
     return None if named is None else 0 if named[1] is None else int(named[1] or 1)
+
+
+def run_before(start: Path, run: RunMeta) -> Path | None:
+    """The newest run with the same title that was made before this one; None where there is none."""
+    for path in newest_first(files(start)):
+        with contextlib.suppress(StoreError), RunFile.open(path) as other:
+            meta = other.meta
+            if meta.id < run.id and meta.title == run.title and not meta.is_judge_check:
+                return path
+    return None
 
 
 def another_kind(path: Path) -> str:

@@ -20,7 +20,7 @@ from evenhand.core.variant import Variant
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer import embed
+from evenhand.wings.viewer import standalone_page
 
 EVIL = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\"'&\x1b[31m\u202e\ud800"
 FILES = {"app.js": b"let end = '</script><!--';", "app.css": b"a { color: red }"}
@@ -29,13 +29,13 @@ FILES = {"app.js": b"let end = '</script><!--';", "app.css": b"a { color: red }"
 @pytest.fixture(autouse=True)
 def built(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that is quickly built."""
-    monkeypatch.setattr(embed, "static", FILES.__getitem__)
+    monkeypatch.setattr(standalone_page, "static", FILES.__getitem__)
 
 
 def page_of(run: RunFile, baseline: RunFile | None = None) -> str:
     """What is written."""
     out = io.StringIO()
-    embed.write_page(run, out, baseline)
+    standalone_page.write_page(run, out, baseline)
     return out.getvalue()
 
 
@@ -122,7 +122,7 @@ async def test_a_page_that_was_not_built_cannot_be_written(
 ) -> None:
     """And says how to get it."""
     monkeypatch.setattr(
-        embed, "static", partial(part, "the viewer's page", "evenhand.wings.viewer", "no")
+        standalone_page, "static", partial(part, "the viewer's page", "evenhand.wings.viewer", "no")
     )
     with pytest.raises(UsageError, match="was built without the viewer's page") as refused:
         page_of(await make_run([result(0)]))

@@ -57,7 +57,7 @@ class Nunjucks:
             "(function () { const module = { exports: {} }; (function (module, exports) {"
             f"{library}\n}}).call({{}}, module, module.exports); return module.exports; }})()"
         )
-        setup = self._context.eval(files(room).joinpath("templates.js").read_text("utf-8"))
+        setup = self._context.eval(files(room).joinpath("nunjucks_setup.js").read_text("utf-8"))
         kit = self._context.eval(files(room).joinpath("kit.js").read_text("utf-8"))
         visible = json.dumps({} if environment is None else {**os.environ, **environment})
         self._world: Any = setup(self._context.eval(exported), kit, visible)

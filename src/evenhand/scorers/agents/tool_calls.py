@@ -19,7 +19,7 @@ from evenhand.core.json_shapes import is_mapping
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.agents.trial_steps import calls_in
-from evenhand.scorers.argument_checks import need_list, need_text
+from evenhand.scorers.constructor_checks import need_list, need_text
 from evenhand.scorers.invocations import Invocation, arguments_text, named, shown
 from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import quoted, same

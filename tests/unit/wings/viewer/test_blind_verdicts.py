@@ -18,7 +18,7 @@ from evenhand.core.variant import Variant
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.drawn import (
+from evenhand.wings.viewer.blind_verdicts import (
     draw_more,
     draw_reviews,
     drawn,
