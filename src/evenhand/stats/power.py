@@ -187,18 +187,18 @@ def chance_to_show(
     numbers = numbers[:: max(1, len(numbers) // _POINTS)]
     ahead = (1 + difference / differing) / 2 if differing else 0.5
     total = weight = 0.0
-    shown = _Shown(ahead)
+    chances = _ChancesOfEnough(ahead)
     for m in numbers:
         likely = _binomial(n, m, differing)
         weight += likely
         needed = _needed(m, level)
         if needed is not None:
-            total += likely * shown.of(m, needed)
+            total += likely * chances.of(m, needed)
     # The numbers that were skipped are made up for by dividing by what the others weigh.
     return total / weight if weight else 0.0
 
 
-class _Shown:
+class _ChancesOfEnough:
     """How likely so many or more of the differing cases are ahead, for one number of them after the other.
 
     From one number to the next, that changes by a term or two. Each by itself takes a continued fraction.

@@ -86,7 +86,7 @@ def quantile(
         ends: The lowest and the highest point.
         exact: How far off the share may be.
     """
-    wanted = _NORMAL.inv_cdf(share)
+    aim = _NORMAL.inv_cdf(share)
     low, high = ends
     least = 1e-10 * (high - low)
     point, last, at_last, rise = start, start, 0.0, 1 / spread
@@ -100,7 +100,7 @@ def quantile(
         if turn:
             rise = (place - at_last) / (point - last)
         last, at_last = point, place
-        point = point + (wanted - place) / rise if rise > 0 else low
+        point = point + (aim - place) / rise if rise > 0 else low
         if turn % 4 == 3 or not low < point < high:
             point = (low + high) / 2
         if not low < point < high:  # no float lies between the two
