@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,7 +110,10 @@ def test_too_few_labels_are_not_said_to_correct_later_runs(evenhand: Evenhand, t
     assert "3 labels are too few" in few
     assert "no judge in it can be used yet, so gates ignore its corrections" in few
     assert "later runs are corrected" not in few
-    evenhand("run", "--no-progress", "--no-cache")
+    told = " ".join(evenhand("run", "--no-progress", "--no-cache").split())
+    assert re.search(
+        r": \d+ % \[[^]]*\] by [^·]+ · \d+ % [^·]+ corrected, 3 labels[^·]+ · too few", told
+    )
     assert "commit it, and later runs are corrected with it" in calibrate(evenhand, tmp_path)
 
 

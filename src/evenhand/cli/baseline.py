@@ -104,12 +104,10 @@ def baseline(
     if header.offline:
         tell("its replies are scripted (--offline): it is not a baseline for what models answer")
     margin = least_margin(header.cases)
-    tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin {margin:g}")
     if margin > MARGINS[0]:
-        tell(
-            f"  a margin of {MARGINS[0]:g} needs about 60 cases: with {header.cases:,}, an unchanged application is"
-            " undecided"
-        )
+        few = f"with {header.cases:,}, even equal results are undecided"
+        tell(f"a margin of {MARGINS[0]:g} needs about 60 cases: {few}")
+    tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin {margin:g}")
     return 0
 
 

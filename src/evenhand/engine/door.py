@@ -49,7 +49,7 @@ from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.engine.reuse import Taking
 from evenhand.engine.runner import Note, Runner, ShowProgress
 from evenhand.engine.session import Decider, Ending, Session
-from evenhand.engine.surroundings import open_files_allow, run_surrounded
+from evenhand.engine.surroundings import need_open_files, open_files_allow, run_surrounded
 from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
 from evenhand.store.home import signed
@@ -258,6 +258,8 @@ class _Start(Record, frozen=True, kw_only=True):
     async def run(self, resume: Path | None, resumed: TellResumed | None) -> Finished:
         """Makes or reopens the run's file, runs the plan, and notes in the file how that ended."""
         plan, settings = self.plan, self.settings
+        if settings.elsewhere is None:
+            need_open_files()
         home = resume.parent.parent if resume else home_of(plan, settings)
         words: list[Word] = []
         aside: Mapping[int, CodeError] = {}

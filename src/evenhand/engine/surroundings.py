@@ -9,7 +9,7 @@ import resource
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.scripted import script_answers
 from evenhand.engine.debugging import debuggable
 from evenhand.engine.process import run_in_process
@@ -82,13 +82,35 @@ _SPARE = 16
 """Files that stay free for the run file, the cache, programs, and what code of the user's opens."""
 
 
+def need_open_files() -> None:
+    """Before a run has a file: a call that gets none would fail, or wait for ever.
+
+    Raises:
+        UsageError: Too few files may be open for even one call.
+    """
+    left = _files_left()
+    if left < 2 and left < _each():
+        raise UsageError(
+            f"only {resource.getrlimit(resource.RLIMIT_NOFILE)[0]:,} files may be open, which is too few for a run",
+            hint="Allow more with `ulimit -n 1024`. Nothing was sent.",
+        )
+
+
 def open_files_allow(concurrency: int) -> int:
-    """How many of so many calls at once may go out: each opens a file, and two where a script answers here."""
+    """How many of so many calls at once may go out."""
+    left = _files_left()
+    return concurrency if 2 * concurrency <= left else min(concurrency, max(1, left // _each()))
+
+
+def _each() -> int:
+    """How many files a call opens: two where a script answers here."""
+    return 2 if script_answers() else 1
+
+
+def _files_left() -> int:
+    """How many files calls may open."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
-        left = limit - sum(1 for _ in Path("/dev/fd").iterdir()) - _SPARE
+        return limit - sum(1 for _ in Path("/dev/fd").iterdir()) - _SPARE
     except OSError:  # not everywhere, or there isn't even one left to look with
-        left = limit - 2 * _SPARE
-    if 2 * concurrency <= left:
-        return concurrency
-    return min(concurrency, max(1, left // 2 if script_answers() else left))
+        return limit - 2 * _SPARE

@@ -266,10 +266,11 @@ def _standing_words(one: JudgedRate) -> str:
     if one.corrected is not None:
         labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
         votes = " by weighted votes" if one.by_votes else ""
-        return (
-            f"{rate(one.corrected)} corrected{votes}, {labels} · raw {rate(one.raw)} by {safe(one.model)}"
-            f"{doubt_about(one)}"
-        )
+        corrected, raw = f"{rate(one.corrected)} corrected{votes}, {labels}", rate(one.raw)
+        # A correction that gates ignore doesn't come first.
+        if one.doubt:
+            return f"{raw} by {safe(one.model)} · {corrected}{doubt_about(one)}"
+        return f"{corrected} · raw {raw} by {safe(one.model)}"
     raw = f"{rate(one.raw)} by {safe(one.model)}"
     if one.status == "stale":
         return f"{raw} · calibration is stale: {', '.join(one.changed)} changed"

@@ -168,8 +168,10 @@ def judged_line(each: JudgedDifference, pair: str = "") -> str:
     interval = f"[{points(one.low)}, {points(one.high)}]"
     labels = f"{each.first.labels:,} and {count(each.second.labels, 'label')}"
     both = f", {count(each.paired, 'case')} labelled in both" if each.paired else ""
-    text = f"{name}: {points(one.value)} points {interval} corrected, {labels}{both} · {judge}"
-    return f"{text}{_means(each)}{doubt_about(each.first, each.second)}{looked}"
+    doubt = doubt_about(each.first, each.second)
+    corrected = f"{points(one.value)} points {interval} corrected, {labels}{both}"
+    text = f"{name}: {judge} · {corrected}" if doubt else f"{name}: {corrected} · {judge}"
+    return f"{text}{_means(each)}{doubt}{looked}"
 
 
 def _means(each: JudgedDifference) -> str:

@@ -142,7 +142,7 @@ def estimate_lines(
         )
     if not estimates and precedent is None:
         lines.append(
-            "  an eval's calls are known once it has run: after the first run, check uses it"
+            "  what an eval asks is unknown before its first run; after that, check estimates from it"
         )
     state = f"no problems, {count(len(plan.hints), 'hint')}" if plan.hints else "nothing is wrong"
     lanes = batch_line(plan, estimates, bound, precedent if bound == "about" else None)

@@ -25,11 +25,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import NormalDist, fmean, variance
+from typing import TYPE_CHECKING
 
-from evenhand.stats.correction import Estimate
-from evenhand.stats.design_effect import ScoreLabel
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 from evenhand.stats.roots import quantile
+
+if TYPE_CHECKING:
+    from evenhand.stats.correction import Estimate
+    from evenhand.stats.design_effect import ScoreLabel
 
 Scale = tuple[float, float]
 """The lowest and the highest score there can be."""
@@ -289,11 +292,14 @@ def mean_by_judge(
     Source: the estimate is that of Angelopoulos, Duchi and Zrnic, "PPI++" (2023), arXiv:2311.01453, with the limits of
         `mean_on_scale` for the residuals; the judge's part is added as independent of them.
 
+    >>> from evenhand.stats.design_effect import ScoreLabel
     >>> labels = [ScoreLabel(str(i), 5, 5) for i in range(30)]
     >>> found = mean_by_judge([(str(i), 5.0) for i in range(200)], labels, 1.0, (1, 5))
     >>> [round(x, 2) for x in found]
     [5, 4.62, 5]
     """
+    from evenhand.stats.correction import Estimate  # noqa: PLC0415 (for judged scores only)
+
     if not judged or not labels:
         return None
     low, high = scale

@@ -133,9 +133,12 @@ def _reader(
     shape: type[T], mended: Callable[[_Value], _Value] = lambda value: value
 ) -> Callable[[bytes], T]:
     """Reads results into a shape; `mended` makes a value fit it that does not as it was decoded."""
-    decoder = msgspec.json.Decoder(shape)
+    decoder: msgspec.json.Decoder[T] | None = None
 
     def read(data: bytes) -> T:
+        nonlocal decoder
+        if decoder is None:  # not at import: a run that only writes results reads none
+            decoder = msgspec.json.Decoder(shape)
         try:
             return decoder.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -301,6 +301,10 @@ RUN_MIGRATIONS = (
     """
     alter table reply add column first_byte_s real;
     alter table reply add column queued_s real;
+
+    -- A trial has few calls, so that their keys need not be kept a second time.
+    create index if not exists call_of_trial on call (trial);
+    drop index if exists call_by_request;
     """,
 )
 

@@ -76,10 +76,8 @@ LINGER_S = 0.01
 """Rows for which nobody waits wait so long for one that somebody waits for, to be written with it."""
 
 # For a type without an adapter, sqlite3 looks for other ways to adapt each value, which takes longer than to write it.
-if (
-    bytes,
-    sqlite3.PrepareProtocol,
-) not in sqlite3.adapters:  # the user's code may have one of its own
+# The user's code may have one of its own.
+if (bytes, sqlite3.PrepareProtocol) not in sqlite3.adapters:
     sqlite3.register_adapter(bytes, bytes)
 
 Row = tuple[object, ...]
@@ -124,7 +122,7 @@ class Writer:
         """Writes a row when there is time."""
         self._rows.append((kind, row, None))
         # Looked at once the row is there, as the writer looks for rows once it says so.
-        if self._idle:
+        if self._idle and self._bell.empty():
             self._bell.put(None)
 
     def durable(self, kind: int, row: Row) -> asyncio.Future[None]:

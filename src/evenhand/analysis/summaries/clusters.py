@@ -16,7 +16,6 @@ from evenhand.core.encoding import encode
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.stats.distributions import beta_share
-from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import Share, Tally, rate_of, rate_over_clusters
 from evenhand.store.decoding import read_grouped
 from evenhand.store.encoding import written_case
@@ -147,6 +146,8 @@ def most_alike(
     Args:
         columns: For each the values of the variables of each case, and what came of the case.
     """
+    from evenhand.stats.paired_difference import FEWEST  # noqa: PLC0415 (where somebody looks for such only)
+
     tests: list[Alike] = []
     for values, tallies in columns:
         shares = {case: tally.least for case, tally in tallies.items() if case in values}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from evenhand.analysis.summaries.clusters import together
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.words import clip, safe
-from evenhand.stats.extremes import Extremes, certain
-from evenhand.stats.paired_difference import Differences
 from evenhand.stats.tallies import Tally, worth_of
 from evenhand.store.counted import TrialOutcome
 from evenhand.store.encoding import written_case
 from evenhand.store.runfile import RunFile
+
+if TYPE_CHECKING:
+    from evenhand.stats.extremes import Extremes
 
 KEPT = 10
 KEPT_ERRORS = 200
@@ -117,6 +119,9 @@ class Grid:
 
 def compared(grid: Grid, first: int, second: int) -> Extremes:
     """How much more often each case passed in the first column, for the cases that both have a trial of."""
+    from evenhand.stats.extremes import Extremes, certain  # noqa: PLC0415 (for runs of several columns only)
+    from evenhand.stats.paired_difference import Differences  # noqa: PLC0415 (as above)
+
     theirs = grid.tallies[second]
     mine = grid.tallies[first].items()
     both = [(case, (tally, theirs[case])) for case, tally in mine if case in theirs]

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from evenhand.analysis.gates.gate_document import GateChange, GateDocument, GateRow
 from evenhand.analysis.gates.gate_results import GateVerdict
 from evenhand.core.record import Record
+from evenhand.core.scripted import SCRIPTED
 from evenhand.core.wording.words import clip, count, money, percent, safe
 from evenhand.render.gate import MARKS
 from evenhand.render.markdown import code, row
@@ -191,8 +192,10 @@ def _facts(gate: GateDocument, links: CommentLinks) -> Iterator[str]:
         yield f"{far}, drawn at random" if of_sample else f"{far}: decided"
     if gate.taken:
         yield f"{gate.taken:,} taken from the baseline"
-    if gate.of:
-        yield "cost unknown" if gate.cost_usd is None else f"{money(gate.cost_usd)} spent"
+    if gate.of and gate.cost_usd is not None:
+        yield f"{money(gate.cost_usd)} spent"
+    elif gate.of and SCRIPTED not in gate.notes:
+        yield "cost unknown"
     if gate.margin:
         yield f"margin {gate.margin:g}"
     for name, target in (("report", links.report), ("log", links.log)):

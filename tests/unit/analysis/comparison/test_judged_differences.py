@@ -204,4 +204,7 @@ async def test_a_difference_of_few_labels_says_that_they_are_few(make_run: Make)
         run = label_cases(await two_columns(make_run), range(labels), range(labels))
         (each,) = compare(f"{run.path}:old", f"{run.path}:new").judged
         assert "corrected" in judged_line(each)
-        assert ("too few labels: see `evenhand calibrate`" in judged_line(each)) is few
+        line = judged_line(each)
+        assert ("too few labels: see `evenhand calibrate`" in line) is few
+        # What is not to be relied on doesn't come first.
+        assert (line.index("by the judge") < line.index("corrected")) is few

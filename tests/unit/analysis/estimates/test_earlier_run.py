@@ -55,8 +55,8 @@ def test_runs_of_another_plan_and_runs_that_settled_nothing_say_nothing(tmp_path
     assert precedent_of(planned(4), tmp_path) is None
     ran(tmp_path, 2, Scripted(["x"] * 4, id="subject"), title="other")
     assert precedent_of(planned(4), tmp_path) is None
-    (lines,) = [line for line in estimate_lines(planned(4), []) if "calls are known" in line]
-    assert "after the first run, check uses it" in lines
+    (lines,) = [line for line in estimate_lines(planned(4), []) if "an eval asks" in line]
+    assert "after that, check estimates from it" in lines
     ran(tmp_path, 2, None)
     precedent = precedent_of(planned(4), tmp_path)
     assert precedent is not None

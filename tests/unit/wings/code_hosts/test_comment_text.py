@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenhand.analysis.gates.gate_document import GateChange, GateDocument, GateRow, GateStopping
+from evenhand.core.scripted import SCRIPTED
 from evenhand.wings.code_hosts.comment_text import (
     LONGEST,
     CommentLinks,
@@ -219,3 +220,11 @@ def test_a_gate_of_a_sample_says_how_many_cases_were_run_and_how_many_it_is_abou
     )
     assert "200 (80 run)" in text
     assert "stopped after 80 of 200 cases, drawn at random" in text
+
+
+def test_scripted_replies_have_no_unknown_cost():
+    """As in the terminal: nobody is asked for money."""
+    unknown = replace(gate(1, 1, "x"), cost_usd=None)
+    assert "cost unknown" in markdown(unknown, CommentLinks())
+    scripted = replace(unknown, notes=(SCRIPTED,))
+    assert "cost unknown" not in markdown(scripted, CommentLinks())
