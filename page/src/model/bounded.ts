@@ -21,9 +21,9 @@ export interface OnScale {
 const TAIL = 0.025;
 const LEVELS = 256;
 const CERTAIN = 10;
-const CLOSE = 4;
 const FIRST = -6;
-const STEP = 0.125;
+const STEP = 0.15;
+const FINEST = 32;
 const LARGEST_NODE = 15;
 const CLOSE_ENOUGH = 1e-7;
 
@@ -107,17 +107,21 @@ function atMost(groups: readonly Group[], bound: number, end: number): number {
  */
 function share(terms: readonly Group[], extra: number): number {
   if (extra === 0 && terms.length === 0) return 0.5;
-  if (extra >= 0 && terms.every(([factor]) => factor > 0)) return 0;
+  if (terms.every(([factor]) => factor > 0)) {
+    // That E′ is beyond a sum that is never negative: the mean of exp(−sum), a product.
+    return extra >= 0 ? 0 : Math.exp(-terms.reduce((sum, [factor, count]) => sum + count * Math.log1p(-factor / extra), 0));
+  }
   if (extra <= 0 && terms.every(([factor]) => factor < 0)) return 1;
-  let [squares, sum] = [extra * extra, extra];
+  let [squares, sum] = [0, extra];
   for (const [factor, count] of terms) {
     squares += factor * factor * count;
     sum += factor * count;
   }
-  const spread = Math.sqrt(squares);
+  const spread = Math.sqrt(squares + extra * extra);
   const centre = sum / spread;
   if (Math.abs(centre) > CERTAIN) return centre < 0 ? 1 : 0;
-  const step = STEP * (Math.abs(centre) < CLOSE ? 2 : 1);
+  // Where the one more is by far the widest, as for equal values, all the others together damp the oscillation late.
+  const step = STEP / Math.min(FINEST, Math.max(1, spread / Math.sqrt(squares)));
   const factors = terms.map(([factor, count]) => [-factor / spread, count] as const);
   if (extra !== 0) factors.push([-extra / spread, 1]);
   let total = 0;

@@ -11,7 +11,7 @@ taken half with that case and half without it, as in the mid-p of exact tests. S
 Wilson's interval, as pass rates do: the same data never have two.
 
 The chance that a weighted sum of exponentials is at most 0 comes from its characteristic function. The integral is
-smooth on a logarithmic axis, where the trapezoidal rule converges fast: 64 nodes give about eight digits.
+smooth on a logarithmic axis, where the trapezoidal rule converges fast: 60 nodes give about seven digits.
 
 A mean that a judge helps to find has such limits, too. People's scores less λ times the judge's are what the judge
 leaves to explain. What was never seen among the labels may still be there: a judge that agrees on each of 30 labels may
@@ -24,10 +24,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from statistics import fmean, variance
+from statistics import NormalDist, fmean, variance
 from typing import TYPE_CHECKING
 
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
+from evenhand.stats.roots import quantile
 
 if TYPE_CHECKING:
     from evenhand.stats.correction import Estimate
@@ -41,11 +42,12 @@ LEVELS = 256
 
 _CERTAIN = 10.0
 """A sum whose mean is more standard deviations than that from 0 is on one side of it (the rest is less than 2e-5)."""
-_CLOSE = 4.0
 _FIRST = -6.0
-_STEP = 0.125
+_STEP = 0.15
 _LARGEST_NODE = 15.0
-_CLOSE_ENOUGH = 1e-7
+_FINEST = 32.0
+_FAR = math.exp(42)
+_CLOSE_ENOUGH = 1e-8
 
 _Group = tuple[float, float, int]
 """A mean, how much it weighs, and how many units have these two."""
@@ -168,33 +170,18 @@ def _grouped(units: Iterable[tuple[float, float]], scale: Scale) -> list[_Group]
 
 
 def _limit(groups: Sequence[_Group], mean: float, end: float, tail: float) -> float:
-    """The lower limit: where the chance that the weighted mean is at most this is `tail`. By false position."""
+    """The lower limit: where the chance that the weighted mean is at most this is `tail`."""
     if mean <= end:
         return end
-    below, above = end, mean
-    # The chances curve like those of a normal distribution; their square roots lie closer to a straight line.
-    target = math.sqrt(tail)
-    under, over = -target, math.sqrt(_at_most(groups, mean, end)) - target
-    side = 0
-    for _ in range(60):
-        if above - below <= _CLOSE_ENOUGH * (mean - end):
-            break
-        middle = (below * over - above * under) / (over - under)
-        # False position can creep along one end; this takes off at least a hundredth in each step.
-        middle = min(max(middle, below + 0.01 * (above - below)), above - 0.01 * (above - below))
-        miss = math.sqrt(_at_most(groups, middle, end)) - target
-        if miss > 0:
-            above, over = middle, miss
-            # The Illinois rule: an end that stays twice in a row counts half, or it might never move.
-            under *= 0.5 if side > 0 else 1
-            side = 1
-        else:
-            below, under = middle, miss
-            over *= 0.5 if side < 0 else 1
-            side = -1
-        if abs(miss) < _CLOSE_ENOUGH:
-            return middle
-    return (below + above) / 2
+    weight = math.fsum(size * count for _, size, count in groups)
+    largest = max(size for _, size, _ in groups)
+    squares = math.fsum((size * (value - mean)) ** 2 * count for value, size, count in groups)
+    spread = math.sqrt(squares + (largest * (end - mean) / 2) ** 2) / weight
+    guess = mean + NormalDist().inv_cdf(tail) * spread
+    start = guess if guess > end else (end + mean) / 2
+    return quantile(
+        lambda bound: _at_most(groups, bound, end), tail, start, spread, (end, mean), _CLOSE_ENOUGH
+    )
 
 
 def _at_most(groups: Sequence[_Group], bound: float, end: float) -> float:
@@ -203,55 +190,81 @@ def _at_most(groups: Sequence[_Group], bound: float, end: float) -> float:
     Its sum is bounded by the largest weight, so that is what it weighs.
     """
     terms = [(size * (value - bound), count) for value, size, count in groups if value != bound]
-    largest = max(size for _, size, _ in groups)
-    with_end = _share(terms, largest * (end - bound))
-    return (with_end + _share(terms, 0.0)) / 2
+    extra = max(size for _, size, _ in groups) * (end - bound)
+    shares = {one: _plain_share(terms, one) for one in (extra, 0.0)}
+    unknown = [one for one, share in shares.items() if share is None]
+    shares |= zip(unknown, _shares(terms, unknown), strict=True)
+    return ((shares[extra] or 0.0) + (shares[0.0] or 0.0)) / 2
 
 
-def _share(terms: Sequence[tuple[float, int]], extra: float) -> float:
+def _plain_share(terms: Sequence[tuple[float, int]], extra: float) -> float | None:
+    """What `_shares` comes to where no integral is needed for it; None elsewhere."""
+    if not extra and not terms:
+        return 0.5  # all cases are at the bound itself
+    if all(factor > 0 for factor, _ in terms):
+        if extra >= 0:
+            return 0.0
+        # That E′ is beyond a sum that is never negative: the mean of exp(−sum), a product.
+        return math.exp(-math.fsum(count * math.log1p(-f / extra) for f, count in terms))
+    if extra <= 0 and all(factor < 0 for factor, _ in terms):
+        return 1.0
+    centre, _ = _centre(terms, extra)
+    return float(centre < 0) if abs(centre) > _CERTAIN else None
+
+
+def _centre(terms: Sequence[tuple[float, int]], extra: float) -> tuple[float, float]:
+    """The mean of the sum in standard deviations, and the standard deviation."""
+    spread = math.sqrt(math.fsum(f * f * count for f, count in terms) + extra * extra)
+    return (math.fsum(f * count for f, count in terms) + extra) / spread, spread
+
+
+def _shares(terms: Sequence[tuple[float, int]], extras: Sequence[float]) -> list[float]:
     """The chance that Σ a·E + extra·E′ ≤ 0, for independent exponentials E, so many of each factor a as it counts.
+
+    Args:
+        terms: The factors, and how many there are of each.
+        extras: The factor of one more, 0 for none: for each the chance, the larger one first. What the terms say at a
+            node costs the most, and is the same for all.
 
     Source: Gil-Pelaez, Biometrika 38 (1951), doi:10.1093/biomet/38.3-4.481, as in Imhof, Biometrika 48 (1961),
         doi:10.1093/biomet/48.3-4.419, on a logarithmic axis.
     """
-    if not extra and not terms:
-        return 0.5  # all cases are at the bound itself
-    if extra >= 0 and all(factor > 0 for factor, _ in terms):
-        return 0.0
-    if extra <= 0 and all(factor < 0 for factor, _ in terms):
-        return 1.0
-    spread = math.sqrt(math.fsum(f * f * count for f, count in terms) + extra * extra)
-    centre = (math.fsum(f * count for f, count in terms) + extra) / spread
-    if abs(centre) > _CERTAIN:
-        return float(centre < 0)
-    step = _STEP * (2 if abs(centre) < _CLOSE else 1)
-    once = [complex(0, -f / spread) for f, count in terms if count == 1]
-    if extra:
-        once.append(complex(0, -extra / spread))
-    often = [(complex(0, -f / spread), count) for f, count in terms if count > 1]
-    total, node = 0.0, _FIRST
-    while node <= _LARGEST_NODE:
+    if not extras:
+        return []
+    centres, spreads = zip(*(_centre(terms, extra) for extra in extras), strict=True)
+    unit = spreads[0]
+    parts = [
+        (-extra / unit, centre, spread / unit)
+        for extra, centre, spread in zip(extras, centres, spreads, strict=True)
+    ]
+    # Where the one more is by far the widest, as for equal scores, all the others together damp the oscillation late.
+    step = _STEP / min(_FINEST, max(1.0, unit / _centre(terms, 0.0)[1]))
+    once = [complex(0, -f / unit) for f, count in terms if count == 1]
+    often = [(complex(0, -f / unit), count) for f, count in terms if count > 1]
+    totals, node = [0.0] * len(parts), _FIRST
+    while node <= _LARGEST_NODE - math.log(parts[-1][-1]):
         u = math.exp(node)
+        # The product of all 1 − i·u·a: its reciprocal is the characteristic function.
         product = 1 + 0j
-        # Multiplying costs less than a logarithm and an arctangent for each factor,
-        # and the angle is needed only up to full turns.
         for factor in once:
             product *= 1 + u * factor
-        size = math.log(abs(product))
-        turn = math.atan2(product.imag, product.real)
         for factor, count in often:
-            size += 0.5 * count * math.log1p((u * factor.imag) ** 2)
-            turn += count * math.atan(u * factor.imag)
-        tame = (
-            centre * u * math.exp(-u * u / 2)
-        )  # has the same slope at 0, and an integral that is known
-        total -= math.sin(turn) * math.exp(-size) + tame
-        # Both terms are below about 1e-9 from here on, and go on falling.
-        if size > 21 and u > 7:
+            product *= (1 + u * factor) ** count
+        size = v = 0.0
+        for i, (factor, centre, spread) in enumerate(parts):
+            whole = product * complex(1, u * factor)
+            size = whole.real * whole.real + whole.imag * whole.imag
+            v = u * spread
+            # What is added has the same slope at 0, and an integral that is known.
+            totals[i] -= whole.imag / size + centre * v * math.exp(-v * v / 2)
+        # All are below about 1e-9 from here on, and go on falling.
+        if size > _FAR and v > 7:
             break
         node += step
-    integral = total * step
-    return min(1.0, max(0.0, 0.5 - (integral + centre * math.sqrt(math.pi / 2)) / math.pi))
+    return [
+        min(1.0, max(0.0, 0.5 - (total * step + centre * math.sqrt(math.pi / 2)) / math.pi))
+        for total, centre in zip(totals, centres, strict=True)
+    ]
 
 
 def mean_by_judge(

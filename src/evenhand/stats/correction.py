@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 from evenhand.stats.design_effect import DesignEffects
 from evenhand.stats.distributions import beta_share, chances
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
+from evenhand.stats.roots import quantile
 
 _PRIOR = 0.5
 _REACH = 9.0  # in standard deviations: nothing that would show lies beyond
 _NODES = 24
 _TABLE = 128
-_EXACT = 1e-10
-_NORMAL = NormalDist()
 _ONE_EACH = DesignEffects()
 
 
@@ -129,13 +127,13 @@ def corrected_counts(
     below = _mixture(counts, passed, items)
     low, high = wilson(both_pass + missed, math.fsum(counts), confidence)
     spread = (high - low) / (2 * z_of(confidence))
-    middle = _quantile(below, 0.5, (low + high) / 2, spread)
+    middle = quantile(below, 0.5, (low + high) / 2, spread)
     if effect > 1:
         fewer = both_pass / effect, missed / effect, excused / effect, both_fail / effect
         below = _mixture(fewer, passed / effect, items / effect)
         spread *= math.sqrt(effect)
     low, high = (
-        _quantile(below, share, min(1.0, max(0.0, middle + z * spread)), spread)
+        quantile(below, share, min(1.0, max(0.0, middle + z * spread)), spread)
         for share, z in ((tail, -z_of(confidence)), (1 - tail, z_of(confidence)))
     )
     # With a design effect, the limits come from another distribution than the median, and could pass it.
@@ -285,34 +283,3 @@ def _mixture(
         )
 
     return below
-
-
-def _quantile(below: Callable[[float], float], share: float, start: float, spread: float) -> float:
-    """The point below which this share lies.
-
-    On the scale of the normal distribution's quantiles, the shares of a mixture lie nearly on a line: its secants lead
-    there in a few steps. Where one leads out of what is left, that is halved; at the latest in each fourth step.
-
-    Args:
-        below: The share that lies below a point.
-        share: Between 0 and 1.
-        start: A guess.
-        spread: About the standard deviation, for the first step.
-    """
-    quantile = _NORMAL.inv_cdf(share)
-    low, high = 0.0, 1.0
-    point, last, at_last, rise = start, start, 0.0, 1 / spread
-    for turn in range(100):
-        value = below(point)
-        if abs(value - share) < _EXACT or high - low < _EXACT:
-            break
-        low, high = (point, high) if value < share else (low, point)
-        # `inv_cdf` refuses 0 and 1.
-        place = _NORMAL.inv_cdf(min(max(value, 1e-15), 1 - 1e-15))
-        if turn:
-            rise = (place - at_last) / (point - last)
-        last, at_last = point, place
-        point = point + (quantile - place) / rise if rise > 0 else low
-        if turn % 4 == 3 or not low < point < high:
-            point = (low + high) / 2
-    return point

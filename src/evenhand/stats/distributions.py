@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from evenhand.stats.roots import crossing
+
 _TINY = 1e-300  # in place of 0 in the continued fraction, which divides by it
 
 
@@ -49,17 +51,7 @@ def beta_quantile(a: float, b: float, share: float, within: float = 0.0) -> floa
     if not 0 <= share <= 1:
         msg = f"the share is {share}, not between 0 and 1"
         raise ValueError(msg)
-    low, high = 0.0, 1.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        # No float lies between the two, so further halving changes nothing.
-        if middle in (low, high) or high - low < within:
-            break
-        if beta_share(a, b, middle) < share:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    return crossing(lambda x: beta_share(a, b, x) - share, 0.0, 1.0, within)
 
 
 def _fraction(a: float, b: float, x: float) -> float:
@@ -123,16 +115,7 @@ def t_quantile(confidence: float, df: float) -> float:
     high = 1.0
     while t_tail(high, df) > 1 - confidence:
         high *= 2
-    low = 0.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        if t_tail(middle, df) > 1 - confidence:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    return crossing(lambda t: t_tail(t, df) - (1 - confidence), 0.0, high)
 
 
 def chances(marked: int, items: int, drawn: int) -> dict[int, float]:

@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
+from evenhand.stats.roots import crossing
+
 POWER = 1.25
 """The level is spent as the information to this power: 1 spends early, as Pocock; 3 late, as O'Brien and Fleming."""
 _NODES = 121
@@ -66,15 +68,14 @@ def _boundary(
     """Above which place the walk may be after a step with this probability, of all walks that are under way."""
     if not walk:
         return spread * _NORMAL.inv_cdf(1 - share)
-    low, high = 0.0, _REACH * spread
-    for _ in range(50):
-        middle = (low + high) / 2
-        crossed = math.fsum(
-            weight * 0.5 * math.erfc((middle - place) / step / math.sqrt(2))
+
+    def beyond(bound: float) -> float:
+        return math.fsum(
+            weight * 0.5 * math.erfc((bound - place) / step / math.sqrt(2))
             for place, weight in walk
         )
-        low, high = (middle, high) if crossed > share else (low, middle)
-    return high
+
+    return crossing(lambda bound: beyond(bound) - share, 0.0, _REACH * spread)
 
 
 def _onward(

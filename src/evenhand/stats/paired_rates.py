@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from evenhand.stats.distributions import beta_share
 from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.roots import crossing
 
 _COUNTED = 1_000
 
@@ -75,8 +75,8 @@ def paired_rates(
             return math.copysign(math.inf, distance) if distance else 0.0
         return distance / math.sqrt(variance)
 
-    low = _root(lambda d: score(d) - z, -1.0, difference)
-    high = _root(lambda d: score(d) + z, difference, 1.0)
+    low = crossing(lambda d: score(d) - z, -1.0, difference)
+    high = crossing(lambda d: score(d) + z, difference, 1.0)
     return PairedRates(
         n=n,
         only_first=only_first,
@@ -108,18 +108,3 @@ def mcnemar(only_first: int, only_second: int) -> float:
         term = term * (differing - k) // (k + 1)
         tail += term
     return min(1.0, 2 * tail / 2**differing)
-
-
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function crosses 0 between two points; the nearer end where it does not."""
-    if function(low) <= 0:
-        return low
-    if function(high) >= 0:
-        return high
-    for _ in range(60):
-        middle = (low + high) / 2
-        if function(middle) > 0:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2

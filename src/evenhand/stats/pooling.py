@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from evenhand.stats.distributions import beta_quantile, t_quantile
 from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.roots import crossing
 from evenhand.stats.tallies import Share
 
 FEWEST_GROUPS = 4
@@ -312,15 +313,10 @@ def _mean(parts: Sequence[tuple[float, float, float]]) -> PooledMean:
     high = max(one.mean + reach * one.stdev for _, one in normals)
 
     def quantile(share: float) -> float:
-        below, above = low, high
-        # A bisection: 40 halvings are finer than anybody prints.
-        for _ in range(40):
-            middle = (below + above) / 2
-            if math.fsum(weight * one.cdf(middle) for weight, one in normals) < share:
-                below = middle
-            else:
-                above = middle
-        return (below + above) / 2
+        def miss(place: float) -> float:
+            return math.fsum(weight * one.cdf(place) for weight, one in normals) - share
+
+        return crossing(miss, low, high)
 
     tail = (1 - CONFIDENCE) / 2
     return PooledMean(value, quantile(tail), quantile(1 - tail))

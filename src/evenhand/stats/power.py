@@ -187,14 +187,48 @@ def chance_to_show(
     numbers = numbers[:: max(1, len(numbers) // _POINTS)]
     ahead = (1 + difference / differing) / 2 if differing else 0.5
     total = weight = 0.0
+    chances = _ChancesOfEnough(ahead)
     for m in numbers:
         likely = _binomial(n, m, differing)
         weight += likely
         needed = _needed(m, level)
         if needed is not None:
-            total += likely * (beta_share(needed, m - needed + 1, ahead) if needed else 1.0)
+            total += likely * chances.of(m, needed)
     # The numbers that were skipped are made up for by dividing by what the others weigh.
     return total / weight if weight else 0.0
+
+
+class _ChancesOfEnough:
+    """How likely so many or more of the differing cases are ahead, for one number of them after the other.
+
+    From one number to the next, that changes by a term or two. Each by itself takes a continued fraction.
+    """
+
+    def __init__(self, ahead: float) -> None:
+        self._ahead = ahead
+        self._m = self._k = -1
+        self._at = self._tail = 0.0  # exactly k of m, and k or more
+
+    def of(self, m: int, k: int) -> float:
+        """Of m cases k or more; m and k only rise."""
+        p = self._ahead
+        if not k or p >= 1:
+            return 1.0
+        if self._m < 0:
+            self._m, self._k = m, k
+            self._at, self._tail = _binomial(m, k, p), beta_share(k, m - k + 1, p)
+        while self._m < m or self._k < k:
+            if self._k < min(k, self._m):
+                self._tail -= self._at
+                self._at *= (self._m - self._k) / (self._k + 1) * p / (1 - p)
+                self._k += 1
+            else:
+                # Of one case more: it is ahead, and k − 1 of the others are.
+                before = self._at * self._k / (self._m - self._k + 1) * (1 - p) / p
+                self._tail += before * p
+                self._at = self._at * (1 - p) + before * p
+                self._m += 1
+        return self._tail
 
 
 def _binomial(n: int, m: int, share: float) -> float:

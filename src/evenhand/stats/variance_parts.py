@@ -21,6 +21,7 @@ from typing import NamedTuple
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.distributions import t_quantile
 from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.roots import crossing
 
 FEWEST_UNITS = 5
 """Of fewer cases, or clusters of them, no variance is known."""
@@ -365,12 +366,8 @@ def _tails(confidence: float) -> tuple[float, float]:
 
 
 def _chi2_quantile(share: float, free: int) -> float:
-    """The point below which so much of a χ² distribution lies, by bisection of its incomplete gamma function."""
-    low, high = 0.0, 10.0 * free + 50
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _gamma_share(free / 2, middle / 2) < share else (low, middle)
-    return high
+    """The point below which so much of a χ² distribution lies."""
+    return crossing(lambda x: _gamma_share(free / 2, x / 2) - share, 0.0, 10.0 * free + 50)
 
 
 def _gamma_share(a: float, x: float) -> float:

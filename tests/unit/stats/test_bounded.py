@@ -73,7 +73,7 @@ def test_the_chance_is_that_of_weights_that_are_thrown() -> None:
     """Exponential weights, 40,000 times: within what so many throws may be off."""
     random = Random(17)
     terms = [(0.3, 1), (-0.1, 3), (0.05, 2), (-0.4, 1)]
-    exact = bounded._share(terms, -0.2)
+    (exact,) = bounded._shares(terms, [-0.2])
     hits = 0
     for _ in range(40_000):
         total = -0.2 * random.expovariate(1)
@@ -81,6 +81,16 @@ def test_the_chance_is_that_of_weights_that_are_thrown() -> None:
             total += factor * sum(random.expovariate(1) for _ in range(count))
         hits += total <= 0
     assert hits / 40_000 == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 30, 100, 300, 3_000, 20_000])
+def test_equal_scores_have_the_limits_of_a_formula(count: int) -> None:
+    """Gaffke's limit of n equal scores is a power: ((bound − end) / (score − end))ⁿ, of which half has to be 2.5 %."""
+    units = [(4.5, 1.0)] * count
+    found = mean_on_scale(units, (1, 5))
+    assert found is not None
+    reach = 0.05 ** (1 / count)
+    assert found == pytest.approx((4.5, 1 + 3.5 * reach, 5 - 0.5 * reach), rel=1e-7)
 
 
 def test_clusters_vary_as_a_whole() -> None:

@@ -107,18 +107,27 @@ def in_one_line(text: str) -> str:
 
 def clip(text: str, width: int) -> str:
     """Text cut to so many columns, with an ellipsis where something is missing."""
-    if columns(text) <= width:
+    if _fitting(text, width) == len(text):
         return text
     return _beginning(text, width - 1).rstrip() + "…"
 
 
 def _beginning(text: str, width: int) -> str:
     """As much of a text as so many columns hold."""
-    room = max(0, width)
-    if not text.isascii():
-        while columns(text[:room]) > max(0, width):
-            room -= 1
-    return text[:room]
+    start = text[: max(0, width)]
+    return start[: _fitting(start, width)]
+
+
+def _fitting(text: str, width: int) -> int:
+    """How many characters of a text so many columns hold; what is beyond them is not looked at."""
+    if text.isascii():
+        return min(len(text), max(0, width))
+    taken = 0
+    for place, character in enumerate(text):
+        taken += _columns_of(character)
+        if taken > width:
+            return place
+    return len(text)
 
 
 def padded(text: str, width: int) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -63,6 +64,23 @@ def test_other_scripts_and_emoji_are_left_alone() -> None:
     """Only what steers is taken out."""
     text = "Fünf Bücher · 水 · 👩‍🔬 · עברית · ✓"
     assert safe(text) == text
+
+
+def test_clip_looks_no_further_than_a_text_is_shown() -> None:
+    """A text of a million letters, in any alphabet, is cut as fast as its beginning is."""
+
+    class Letters(str):
+        __slots__ = ("looked",)
+
+        def __iter__(self) -> Iterator[str]:
+            self.looked = 0
+            for letter in str(self):
+                self.looked += 1
+                yield letter
+
+    text = Letters("é水" * 500_000)
+    assert clip(text, 7) == "é水é水…"
+    assert text.looked < 10
 
 
 def test_clip_counts_columns_not_characters() -> None:
