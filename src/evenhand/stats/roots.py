@@ -7,9 +7,8 @@ from collections.abc import Callable
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
-_MOST_STEPS = (
-    300  # halving alone takes 60 from 1 to its last digit, and more where the root is nearly 0
-)
+_MOST_STEPS = 300
+"""Halving alone takes 60 from 1 to its last digit, and more where the root is nearly 0."""
 
 
 def crossing(
