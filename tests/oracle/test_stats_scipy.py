@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from evenhand.stats.bounded import _share, mean_on_scale
+from evenhand.stats.bounded import _shares, mean_on_scale
 from evenhand.stats.distributions import beta_quantile, beta_share, t_quantile, t_tail
 from evenhand.stats.interval import clopper_pearson, mean_of_sums, wilson, z_of
 from evenhand.stats.multiple import benjamini_hochberg
@@ -101,8 +101,8 @@ def test_the_chance_of_weighted_shares_is_scipys_beta_distribution() -> None:
         terms = [(1 - bound, ones), (-bound, n - ones)]
         low = stats.beta.cdf(bound, ones, n - ones + 1)
         high = stats.beta.cdf(bound, ones + 1, n - ones)
-        assert _share(terms, -bound) == pytest.approx(low, abs=1e-5)
-        assert _share(terms, 1 - bound) == pytest.approx(high, abs=1e-5)
+        assert _shares(terms, [-bound]) == pytest.approx([low], abs=1e-7)
+        assert _shares(terms, [1 - bound]) == pytest.approx([high], abs=1e-7)
 
 
 def test_many_scores_on_a_scale_come_to_scipys_t_interval() -> None:
