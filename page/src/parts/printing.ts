@@ -1,6 +1,6 @@
 /** Printing the matrix: all rows have to be drawn, with their outputs, before the browser takes a look. */
 import { options } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
 const MOST = 500; // rows
 const CELLS = 3_600; // of which outputs are remembered at once
@@ -17,12 +17,6 @@ export function printedRows(rows: number, columns: number): number {
  */
 export function usePrinting(complete: () => boolean): [printing: boolean, print: () => void] {
   const [printing, set] = useState<"no" | "asked" | "now">("no");
-  // The dialog opens once, however often the page is drawn before the effects of a drawing run.
-  const waits = useRef(false);
-  const ask = (): void => {
-    waits.current = true;
-    set("asked");
-  };
   useLayoutEffect(() => {
     const before = (): void => {
       const usual = options.debounceRendering;
@@ -35,7 +29,7 @@ export function usePrinting(complete: () => boolean): [printing: boolean, print:
     const press = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() !== "p" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
       event.preventDefault();
-      ask();
+      set("asked");
     };
     addEventListener("beforeprint", before);
     addEventListener("afterprint", after);
@@ -47,10 +41,9 @@ export function usePrinting(complete: () => boolean): [printing: boolean, print:
     };
   }, []);
   useEffect(() => {
-    if (printing !== "asked" || !waits.current || !complete()) return;
-    waits.current = false;
+    if (printing !== "asked" || !complete()) return;
     set("now");
     requestAnimationFrame(() => window.print());
   });
-  return [printing !== "no", ask];
+  return [printing !== "no", () => set("asked")];
 }

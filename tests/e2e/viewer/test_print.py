@@ -28,8 +28,7 @@ def test_all_rows_and_columns_are_printed_with_their_outputs(
     page.get_by_role("gridcell").first.wait_for()  # only then does it listen to keys
     page.evaluate(PRINT)
     page.keyboard.press("Control+p")
-    page.wait_for_function("() => window.printed > 0", polling=100)
-    assert page.evaluate("() => window.printed") == 1
+    page.wait_for_function("() => window.printed > 0")
     pages, text = _text(page)
     assert 3 <= pages <= 20
     for number in (1, 20, 33, 40):
