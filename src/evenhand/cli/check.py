@@ -127,12 +127,10 @@ def _by_default(problem: Problem) -> Problem:
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:
     """The first sentence of each: the rest is for those whom it concerns."""
-    import re
-
     from evenhand.core.wording.words import folded
 
     if sentences:
         yield "differences from promptfoo (docs/promptfoo-differences.md has the details):"
     for sentence in sentences:
-        first = re.split(r"(?<=\.) (?=[A-Z`{]|promptfoo)", sentence, maxsplit=1)[0]
-        yield from folded(first, 100, "  - ", "    ")
+        first = sentence.split(". ", 1)[0].removesuffix(".")
+        yield from folded(f"{first}.", 100, "  - ", "    ")
