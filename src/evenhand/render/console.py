@@ -24,9 +24,9 @@ from evenhand.core.wording.words import (
     interval,
     money,
     near,
+    outcomes_of,
     padded,
     paid,
-    passed_of,
     percents,
     put,
     safe,
@@ -253,16 +253,9 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     meta = run.meta
     word = verdict_of(run, totals)
     color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
-    parts = [passed_of(totals)]
+    parts = outcomes_of(totals, meta.planned)
     if (share := _share(run, totals, grid)) is not None:
         parts[0] += f" ({percents(share.least, share.most)}, {interval(share.low, share.high)})"
-    if totals.errors:
-        parts.append(count(totals.errors, "error"))
-    if totals.not_applicable:
-        parts.append(f"{totals.not_applicable:,} not applicable")
-    missing = meta.planned - totals.trials
-    if missing > 0:
-        parts.append(f"{missing:,} not run")
     parts += _calls(run, totals)
     if run.narrowed:
         pass  # how long the whole run took says nothing of these trials
@@ -295,7 +288,11 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     saved = f"saved as {short_id(meta.id) if name.endswith(SUFFIX) else name} in {near(run.path.parent)}"
     return [
         *lines,
-        *_ending(saved, f"next: {_next(run, totals, grid, missing, quote(name))}", width),
+        *_ending(
+            saved,
+            f"next: {_next(run, totals, grid, meta.planned - totals.trials, quote(name))}",
+            width,
+        ),
     ]
 
 

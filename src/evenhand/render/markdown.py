@@ -17,8 +17,8 @@ from evenhand.core.run import Totals
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
     count,
+    outcomes_of,
     paid,
-    passed_of,
     put,
     safe,
     seconds,
@@ -43,13 +43,7 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
     """Writes the run; how many trials there were."""
     meta, totals = run.meta, run.totals()
     word = verdict_of(run, totals)
-    facts = [f"**{word}**", passed_of(totals)]
-    if totals.errors:
-        facts.append(count(totals.errors, "error"))
-    if totals.not_applicable:
-        facts.append(f"{totals.not_applicable:,} not applicable")
-    if meta.planned > totals.trials:
-        facts.append(f"{meta.planned - totals.trials:,} not run")
+    facts = [f"**{word}**", *outcomes_of(totals, meta.planned)]
     if totals.calls:
         cost = run.spend().cost_usd
         facts += [

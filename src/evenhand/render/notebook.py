@@ -14,8 +14,8 @@ from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
     count,
+    outcomes_of,
     paid,
-    passed_of,
     safe,
     seconds,
     short_id,
@@ -42,13 +42,7 @@ def html(run: RunFile) -> str:
 def _parts(run: RunFile) -> Iterator[str]:
     meta, totals = run.meta, run.totals()
     word = verdict_of(run, totals)
-    facts = [passed_of(totals)]
-    if totals.errors:
-        facts.append(count(totals.errors, "error"))
-    if totals.not_applicable:
-        facts.append(f"{totals.not_applicable:,} not applicable")
-    if meta.planned > totals.trials:
-        facts.append(f"{meta.planned - totals.trials:,} not run")
+    facts = outcomes_of(totals, meta.planned)
     if totals.calls:
         facts.append(count(totals.calls, "call"))
         if totals.tokens_in or totals.tokens_out:

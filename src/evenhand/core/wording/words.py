@@ -284,6 +284,22 @@ def passed_of(totals: Totals) -> str:
     return f"{totals.passed:,} of {counting(totals):,} passed"
 
 
+def outcomes_of(totals: Totals, planned: int) -> list[str]:
+    """How many trials passed, and how many of those that were planned came to no verdict, by why.
+
+    >>> outcomes_of(Totals(trials=3, passed=1, failed=1, errors=1), 4)
+    ['1 of 3 passed', '1 error', '1 not run']
+    """
+    parts = [passed_of(totals)]
+    if totals.errors:
+        parts.append(count(totals.errors, "error"))
+    if totals.not_applicable:
+        parts.append(f"{totals.not_applicable:,} not applicable")
+    if planned > totals.trials:
+        parts.append(f"{planned - totals.trials:,} not run")
+    return parts
+
+
 def counting(totals: Totals) -> int:
     """How many trials are in a pass rate: those that passed, failed or are in error."""
     return totals.passed + totals.failed + totals.errors
