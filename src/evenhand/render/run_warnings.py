@@ -93,8 +93,18 @@ def _unrecorded(run: RunFile) -> list[str]:
             lines.append(
                 f"{count(number, 'call')} {which} "
                 f"{'was' if number == 1 else 'were'} {what}: {', '.join(named[:NAMED])}{more}"
+                + "".join(
+                    remedy for way, remedy in _RECORDED_BY if any(way in name for name in these)
+                )
             )
     return lines
+
+
+_RECORDED_BY = (
+    ("through http.client", "; requests, httpx and aiohttp are recorded, and urllib isn't"),
+    ("on the event loop", "; use an async client there, or asyncio.to_thread"),
+)
+"""What to use instead, by what the name of an unrecorded call has in it."""
 
 
 def _waited(run: RunFile) -> list[str]:

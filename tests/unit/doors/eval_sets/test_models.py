@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,51 @@ async def test_every_judge_may_be_named(tmp_path: Path, scorer: Any):
     assert trial.outcomes[0].outcome == "pass" or trial.outcomes[0].score == 0.5
     assert models == {"one"}
     assert trial.calls >= 1
+
+
+@pytest.mark.parametrize(
+    ("of_the_scorer", "of_the_set"),
+    [
+        ({"id": "openai:one", "config": {"temperature": 0.7, "cost": 0.000001}}, None),
+        (None, {"id": "openai:one", "config": {"temperature": 0.7, "cost": 0.000001}}),
+    ],
+)
+async def test_a_judge_is_named_with_its_settings(
+    tmp_path: Path, of_the_scorer: Any, of_the_set: Any
+):
+    """As in a config: its temperature is sent, and its price counts."""
+    scorer = Passes("is polite", judge=of_the_scorer)
+    with FakeProvider(Script(RULES)) as fake:
+        plan = plan_of([a_set(tmp_path, scorer, judge=of_the_set)], env=fake.env())
+        finished = await door.settle(plan, Settings(home=tmp_path, cache=False))
+    with RunFile.open(finished.path) as run:
+        (trial,) = run.trials()
+        (call,) = run.calls()
+    assert json.loads(call.start.identity)["body"]["temperature"] == 0.7
+    assert trial.outcome == "pass"
+    assert trial.cost_usd == pytest.approx((trial.tokens_in + trial.tokens_out) / 1e6)
+
+
+async def test_one_model_under_two_settings_is_two_variants(tmp_path: Path):
+    """Each has its label, and is asked with its own temperature."""
+    cold = {"id": "openai:one", "label": "cold", "config": {"temperature": 0}}
+    hot = {"id": "openai:one", "label": "hot", "config": {"temperature": 1}}
+    evals = EvalSet("settings", over={"model": [cold, hot]})
+    evals.path = tmp_path / "x_evals.py"
+
+    @evals.eval
+    async def only(expect: Any, model: Any) -> None:
+        expect(bool((await model.generate("two verdicts")).text), "answers")
+
+    with FakeProvider(Script(RULES)) as fake:
+        plan = plan_of([evals], env=fake.env())
+        finished = await door.settle(plan, Settings(home=tmp_path, cache=False))
+    with RunFile.open(finished.path) as run:
+        sent = sorted(
+            json.loads(call.start.identity)["body"]["temperature"] for call in run.calls()
+        )
+        labels = [variant.model for variant in run.meta.variants]
+    assert (labels, sent) == (["cold", "hot"], [0, 1])
 
 
 async def test_judges_over_http_are_held_to_their_schema(tmp_path: Path):
