@@ -118,7 +118,7 @@ async def test_a_judge_is_named_with_its_settings(
         (call,) = run.calls()
     assert json.loads(call.start.identity)["body"]["temperature"] == 0.7
     assert trial.outcome == "pass"
-    assert trial.cost_usd == pytest.approx((trial.tokens_in + trial.tokens_out) / 1e6)
+    assert trial.cost_usd == pytest.approx(((trial.tokens_in or 0) + (trial.tokens_out or 0)) / 1e6)
 
 
 async def test_one_model_under_two_settings_is_two_variants(tmp_path: Path):
