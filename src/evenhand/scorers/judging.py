@@ -34,6 +34,7 @@ from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Rep
 from evenhand.core.named_models import name_model
 from evenhand.core.provider import Provider, judge_id, misset
 from evenhand.core.thoughts import TAGS
+from evenhand.core.unusable_answers import forgotten_if_unusable
 from evenhand.scorers.deciding import CASCADE, DECIDED, FALLBACK, decided, decider_in, reply_details
 from evenhand.scorers.json_objects import whole_objects
 from evenhand.scorers.judge_prompt import JudgePrompt, conversation
@@ -226,6 +227,11 @@ def _stood_in(reply: Reply, model: Model, reasons: Sequence[str]) -> Reply:
 
 
 async def _asked(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
+    with forgotten_if_unusable():
+        return await _answered(model, asking)
+
+
+async def _answered(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
     prompt, read, keys, schema, form = asking
     decider = decider_in(model)
     if decider is not None:

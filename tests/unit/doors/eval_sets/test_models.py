@@ -121,6 +121,38 @@ async def test_a_judge_is_named_with_its_settings(
     assert trial.cost_usd == pytest.approx(((trial.tokens_in or 0) + (trial.tokens_out or 0)) / 1e6)
 
 
+async def test_an_answer_without_a_verdict_is_asked_for_again_by_the_next_run(tmp_path: Path):
+    """It doesn't come from the cache. The run that received it repeats it, when it is resumed, for nothing."""
+    evals = a_set(tmp_path, Passes("is polite"), judge="openai:one")
+    rules = [Rule(("two verdicts",), "I would rather not say.", times=2), *RULES]
+    with FakeProvider(Script(rules)) as fake:
+
+        async def outcome(resume: Path | None = None) -> tuple[Path, str, int]:
+            plan = plan_of([evals], env=fake.env())
+            finished = await door.settle(plan, Settings(home=tmp_path), resume=resume)
+            with RunFile.open(finished.path) as run:
+                (trial,) = run.trials()
+            return finished.path, trial.outcome, len(fake.requests)
+
+        path, *first = await outcome()
+        _, *resumed = await outcome(resume=path)
+        _, *second = await outcome()
+        _, *third = await outcome()
+    assert (first, resumed, second, third) == (["error", 2], ["error", 2], ["pass", 3], ["pass", 3])
+
+
+async def test_an_answer_that_needed_a_second_question_comes_from_the_cache(tmp_path: Path):
+    """With what was answered to that: a rerun costs nothing."""
+    evals = a_set(tmp_path, Passes("is polite"), judge="openai:one")
+    rules = [Rule(("two verdicts",), "I would rather not say.", times=1), *RULES]
+    with FakeProvider(Script(rules)) as fake:
+        for _ in range(2):
+            finished = await door.settle(plan_of([evals], env=fake.env()), Settings(home=tmp_path))
+            with RunFile.open(finished.path) as run:
+                assert [trial.outcome for trial in run.trials()] == ["pass"]
+        assert len(fake.requests) == 2
+
+
 async def test_one_model_under_two_settings_is_two_variants(tmp_path: Path):
     """Each has its label, and is asked with its own temperature."""
     cold = {"id": "openai:one", "label": "cold", "config": {"temperature": 0}}
