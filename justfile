@@ -64,11 +64,15 @@ changed:
 
 # The tests that mirror src/
 unit:
-    pytest -n logical tests/unit
+    pytest -n logical -m "not thorough" tests/unit
 
 # Every other test: property, contract, oracle, docs, end to end, faults; a file's tests in one process
 lanes:
-    pytest -n auto --dist loadfile --no-loadscope-reorder tests --ignore tests/unit
+    pytest -n auto --dist loadfile --no-loadscope-reorder -m "not thorough" tests --ignore tests/unit
+
+# Every test, also those that CI leaves out, with more kills and damages: each night, and before a release
+thorough:
+    KILLS=6 DAMAGES=50 pytest -n auto --dist loadfile --no-loadscope-reorder tests
 
 # Some tests, with pytest's own options: `just test tests/unit/store -k journal`
 test *args="tests":

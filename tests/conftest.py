@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -94,10 +95,28 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts files that allow themselves more time first, so that no core waits for the last one of them at the end."""
+    """Says which tests are thorough, and puts files that allow themselves more time first.
+
+    No core waits then for the last one of them at the end.
+    """
+    _keep_the_first(items)
     longest: dict[Path, float] = {}
     for item in items:
         mark = item.get_closest_marker("timeout")
         longest[item.path] = max(longest.get(item.path, 0), mark.args[0] if mark else 0)
     items.sort(key=lambda item: -longest[item.path])
+
+
+def _keep_the_first(items: list[pytest.Item]) -> None:
+    """Leaves the mark of `thorough(after=n)` to the cases after the first n of its test."""
+    counts: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("thorough")
+        if mark is None or "after" not in mark.kwargs:
+            continue
+        test = item.nodeid.partition("[")[0]
+        counts[test] += 1
+        if counts[test] <= mark.kwargs["after"]:
+            item.own_markers[:] = [m for m in item.own_markers if m.name != "thorough"]

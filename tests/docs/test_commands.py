@@ -226,6 +226,7 @@ def typed_all(shell: Shell, world: World, lines: Sequence[str]) -> dict[str, str
     return problems
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize(
     "page", [one for one in PAGES if lines_of(one) and named(one) not in RUN_ELSEWHERE], ids=named
 )

@@ -178,6 +178,7 @@ def test_a_calibration_of_two_evals_with_the_same_criterion_holds_for_each_alone
     assert standings(evenhand, str(few)) == {"few": stale}
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("together", [False, True])
 def test_calibrating_one_eval_leaves_what_the_file_says_of_another_with_the_same_criterion(
     evenhand: Evenhand, tmp_path: Path, *, together: bool

@@ -122,6 +122,7 @@ def _label(tmp_path: Path, evenhand: Callable[..., str], rows: list[tuple[bool, 
     evenhand("label", "latest", "--from", str(sheet), "--by", "ann")
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("informative", [True, False])
 def test_probabilities_are_recalibrated_and_narrow_the_rate(informative: bool, tmp_path: Path):
     """The report has a reliability curve and Brier scores; what they add is nothing where they tell nothing."""

@@ -84,6 +84,7 @@ def interpreter(version: str) -> str | None:
     return None
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("version", "pins"),
     [("3.11", "lowest.txt"), *((version, "runtime.txt") for version in VERSIONS[1:])],

@@ -34,6 +34,7 @@ def imports(node: ast.AST) -> Iterator[str]:
         yield from imports(child)
 
 
+@pytest.mark.thorough
 def test_the_lowest_version_of_each_extra_has_every_name_that_is_imported(tmp_path: Path) -> None:
     """Else an installation that the extra allows says that the library is missing."""
     lines = sorted(

@@ -172,6 +172,7 @@ def with_wing(source: str, folder: Path) -> Evenhand:
     return run
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("source", "told"),
     [

@@ -213,6 +213,7 @@ def test_a_judge_without_a_key_is_named_before_anything_is_sent(
         assert "OPENAI_API_KEY" in refused
 
 
+@pytest.mark.thorough
 def test_thousands_of_stored_outputs_are_graded_again_with_calls_of_judges_only(
     fake: FakeProvider, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

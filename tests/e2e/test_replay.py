@@ -218,6 +218,7 @@ def test_a_cassette_made_on_the_command_line_is_replayed_with_the_tools_of_an_ap
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare here")
 def test_a_thousand_trials_of_an_application_are_replayed_without_a_network(
     fake: FakeProvider, run: Run, tmp_path: Path

@@ -77,6 +77,7 @@ def the_scripts(installer: str) -> list[str]:
     return line.split()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("version", INSTALLERS)
 def test_what_is_newest_on_the_index_changes_nothing_of_the_set_up(
     version: str, index: tuple[str, str], tmp_path: Path

@@ -100,6 +100,7 @@ def labelled(evenhand: Any, folder: Path, count: int, where: str = ".") -> None:
     evenhand("label", "latest", "--from", "draw.csv", "--by", "ann")
 
 
+@pytest.mark.thorough
 def test_a_sharper_judge_is_found_and_confirmed(start, tmp_path: Path):
     """100 labels; the subject isn't asked again, the run and its calibration stay as they are; twice costs once."""
     fake, evenhand = start([*SHARP, *LENIENT, *ANSWERS], FILES)

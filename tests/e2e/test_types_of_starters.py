@@ -61,6 +61,7 @@ def test_starters_and_grades_pass_pyright_strict(project: Path) -> None:
     assert "0 errors" in done.stdout, done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 def test_starters_and_grades_pass_mypy_strict(project: Path, mypy: list[str]) -> None:
     """`Graded[1, 5]` has numbers in brackets, which mypy takes for wrong types."""

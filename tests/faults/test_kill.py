@@ -19,7 +19,7 @@ from tests.faults.conftest import Folder, settled, until
 
 from evenhand.testing import FakeProvider, Rule, Script
 
-KILLS_EACH = int(os.environ.get("KILLS", "4"))
+KILLS_EACH = int(os.environ.get("KILLS", "2"))
 CALLS = 300
 CONCURRENCY = 10
 QUIET = ("--no-progress", "--no-table")
@@ -61,12 +61,13 @@ SHAPES = {
 }
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_killed_run_resumes_to_the_same_results_and_pays_for_no_reply_twice(
     name: str, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
-    """Four kills, or KILLS, at random instants of a 300-call run, every third resume killed as well.
+    """Two kills, or KILLS, at random instants of a 300-call run, every second resume killed as well.
 
     What is asked twice was in flight at a kill, and is reported as in doubt, with the most that it can have cost.
     """
@@ -100,7 +101,7 @@ def test_a_killed_run_resumes_to_the_same_results_and_pays_for_no_reply_twice(
         process.wait()
         killed += 1
         kills = 1
-        if killed % 3 == 0:
+        if killed % 2 == 0:
             again = evals.start("resume", *QUIET)
             time.sleep(draw.uniform(0.2, 0.2 + lasting))
             again.kill()

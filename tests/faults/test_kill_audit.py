@@ -47,6 +47,7 @@ def run_of(evals: Folder) -> str:
     return path.stem
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
 def test_a_stopped_audit_is_resumed_to_the_same_report_and_pays_for_no_reply_twice(
     stop: signal.Signals, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import sqlite3
 import time
@@ -17,7 +18,7 @@ from tests.faults.conftest import Folder, settled, until
 from evenhand.store.runfile import RunFile
 from evenhand.testing import BatchRules, FakeProvider, Rule, Script
 
-KILLS = 6
+KILLS = int(os.environ.get("KILLS", "3"))
 ROWS = 40
 SIZE = 10
 QUICK = ("--batch-poll", "0.05", "--batch-size", str(SIZE))

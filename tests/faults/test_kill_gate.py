@@ -34,6 +34,7 @@ def outcome(document: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_killed_gate_is_resumed_to_the_same_verdict_and_pays_for_no_reply_twice(
     way: str, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]

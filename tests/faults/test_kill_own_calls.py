@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import time
@@ -14,7 +15,7 @@ from tests.faults.conftest import Folder, settled, until
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider
 
-KILLS = 5
+KILLS = int(os.environ.get("KILLS", "2"))
 CALLS = 100
 APP = """
 import asyncio

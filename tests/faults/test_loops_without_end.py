@@ -96,6 +96,7 @@ def outcomes(evals: Folder) -> dict[str, str]:
     return {t["case"]: t["error"]["message"] if t["error"] else t["outcome"] for t in trials}
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(("text", "number"), [(ASYNC, 6), (PLAIN, 5), (TOGETHER, 3)])
 def test_a_time_limit_ends_the_trial_of_code_that_python_cannot_leave_and_the_run_goes_on(
     text: str, number: int, write: Callable[[str], Folder]
@@ -116,6 +117,7 @@ def test_a_time_limit_ends_the_trial_of_code_that_python_cannot_leave_and_the_ru
         assert told
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("numbers", "codes"), [((signal.SIGTERM,), (-15, 143)), ((signal.SIGINT,) * 2, (-2, 130))]
 )

@@ -75,6 +75,7 @@ def run_alone(fake: FakeProvider, evals: Folder) -> tuple[list[Trial], Counter[s
     return wanted, price
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_a_run_from_outside_the_cluster_is_that_of_one_process(
     shared: Shared,
@@ -103,6 +104,7 @@ def test_a_run_from_outside_the_cluster_is_that_of_one_process(
     assert Counter(fake.ledger.counts) == price
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_what_a_node_lacks_is_said_before_anything_is_sent(
     shared: Shared,

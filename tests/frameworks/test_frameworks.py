@@ -29,6 +29,7 @@ def _program(framework: Framework) -> str:
     return sys.executable if there else ""
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("check", HERE)
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda one: one.agent)

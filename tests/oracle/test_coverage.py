@@ -59,6 +59,7 @@ def test_t_over_clusters_holds_the_mean(n: int, size: int) -> None:
     assert sum(bench.of_scores(random, n, size) for _ in range(800)) / 800 >= 0.93
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("shape", bench.SHAPES)
 def test_the_interval_of_a_mean_holds_it_whatever_the_shape_of_the_scores(shape: str) -> None:
     """At least 92 times in a hundred for 5 to 50 scores, less what 200 draws may be off; 94 on average."""
@@ -71,6 +72,7 @@ def test_the_interval_of_a_mean_holds_it_whatever_the_shape_of_the_scores(shape:
     assert sum(held) / len(held) >= 0.94
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("still", [False, True])
 @pytest.mark.parametrize("shape", bench.SHAPES)
 def test_scores_of_unlike_shapes_with_equal_means_raise_few_alarms(shape: str, still: bool) -> None:

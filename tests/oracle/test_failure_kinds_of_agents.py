@@ -50,6 +50,7 @@ def failures() -> list[frozenset[str]]:
     ]
 
 
+@pytest.mark.thorough
 def test_codes_of_one_half_give_the_shares_of_all():
     """On average in 94 % of 100 halvings, of each kind in 92 %; the judge codes all. The seed is 44."""
     every = failures()

@@ -36,12 +36,19 @@ def _without_docstring(nodes: list[ast.AST]) -> Iterator[str]:
 
 def _participles(nodes: list[ast.AST]) -> Iterator[str]:
     participles = set("found said asked kept shown seen made wanted told given".split())
-    functions = (n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
-    for name in {name for function in functions for name in ast.walk(function)}:
+    fields = {
+        field.target
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign)
+    }
+    for name in nodes:
         if (
             isinstance(name, ast.Name)
             and name.id in participles
             and isinstance(name.ctx, ast.Store)
+            and name not in fields
         ):
             yield f"{name.lineno} {name.id}"
 

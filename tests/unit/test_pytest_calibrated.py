@@ -111,6 +111,7 @@ def test_a_session_of_some_tests_is_corrected_by_a_calibration_of_more(
     )
 
 
+@pytest.mark.thorough
 def test_workers_of_xdist_do_not_pass_either(
     run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ):

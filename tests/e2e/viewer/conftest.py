@@ -330,7 +330,7 @@ def watch(browser: Any) -> Iterator[Opener]:
     assert wrong == []
 
 
-@pytest.fixture(params=["server", "file"])
+@pytest.fixture(params=["server", pytest.param("file", marks=pytest.mark.thorough)])
 def either(request: pytest.FixtureRequest) -> str:
     """The link to the page, from both of the places where it gets its data."""
     if request.param == "server":

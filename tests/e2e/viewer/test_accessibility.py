@@ -47,6 +47,7 @@ def axe(page: Path) -> str:
     return (page / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(600)  # the first one may have to install what looks
 def test_nothing_serious_is_found(served: Any, runs: list[str], watch: Any, axe: str):
     """No violation of WCAG's A and AA that is serious or critical: contrast, names, roles, focus, order."""

@@ -35,6 +35,7 @@ CONTENT = """() => {
 }"""
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_a_state_is_the_same_after_a_reload_and_for_whoever_is_sent_it(
     served: Any, runs: list[str], watch: Any

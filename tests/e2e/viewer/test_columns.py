@@ -127,6 +127,7 @@ def test_widths_are_dragged_or_set_by_keys_and_stay_in_this_browser(
     )
 
 
+@pytest.mark.thorough
 def test_sixty_columns_are_drawn_sparingly_and_all_of_them_are_reached(
     bench: Any, serve: Any, watch: Any, tmp_path: Path
 ):
@@ -188,7 +189,7 @@ def test_rows_are_as_high_as_what_is_in_them_and_heads_fold_while_one_scrolls(
     )
 
 
-@pytest.mark.parametrize("where", ["server", "file"])
+@pytest.mark.parametrize("where", ["server", pytest.param("file", marks=pytest.mark.thorough)])
 def test_intervals_go_by_clusters_and_repeats_as_on_the_command_line(
     where: str, tmp_path: Path, serve: Any, watch: Any, command: Any
 ):

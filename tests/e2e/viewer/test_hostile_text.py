@@ -197,7 +197,7 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
     return home, [hostile(home), hostile(home)]
 
 
-@pytest.fixture(scope="module", params=["server", "file"])
+@pytest.fixture(scope="module", params=["server", pytest.param("file", marks=pytest.mark.thorough)])
 def link(
     request: pytest.FixtureRequest,
     poisoned: Any,

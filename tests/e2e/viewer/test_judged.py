@@ -37,7 +37,7 @@ def judged_home(tmp_path_factory: pytest.TempPathFactory, command: Any) -> Path:
     return home
 
 
-@pytest.fixture(scope="module", params=["server", "file"])
+@pytest.fixture(scope="module", params=["server", pytest.param("file", marks=pytest.mark.thorough)])
 def page_of(
     request: pytest.FixtureRequest, judged_home: Path, serve: Any, command: Any
 ) -> Iterator[tuple[str, Path]]:

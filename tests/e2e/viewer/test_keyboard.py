@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evenhand.store.runfile import RunFile
 
 FOCUS = """() => {
@@ -63,6 +65,7 @@ def test_escape_leaves_a_list_of_choices_for_the_rows(served: Any, runs: list[st
     drawer.wait_for(state="detached")
 
 
+@pytest.mark.thorough
 def test_twenty_cells_are_labelled_without_the_mouse(
     own_home: Path, runs: list[str], serve: Any, watch: Any
 ):

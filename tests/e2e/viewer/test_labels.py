@@ -95,6 +95,7 @@ def test_blind_mode_hides_what_would_lead_and_not_only_from_the_eye(
         assert page.locator("svg").count() == 0
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     "state",
     [

@@ -79,7 +79,7 @@ def linked(elsewhere: Elsewhere, command: Any, tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-@pytest.fixture(params=["server", "file"])
+@pytest.fixture(params=["server", pytest.param("file", marks=pytest.mark.thorough)])
 def opened(
     request: pytest.FixtureRequest, linked: Path, serve: Any, watch: Any, command: Any
 ) -> Iterator[Any]:

@@ -182,6 +182,7 @@ def test_requirements_are_read_again_as_the_run_goes_on(
         seen.close()
 
 
+@pytest.mark.thorough
 def test_a_killed_run_that_somebody_else_resumes_is_followed_again(
     slow: Path, serve: Any, watch: Any, tmp_path: Path, command: Any
 ):

@@ -6,6 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evenhand.store.runfile import RunFile
 
 COUNT = (
@@ -13,6 +15,7 @@ COUNT = (
 )
 
 
+@pytest.mark.thorough
 def test_two_thousand_rows_are_filtered_rightly_and_drawn_sparingly(
     bench: Any, serve: Any, watch: Any, tmp_path: Path
 ):

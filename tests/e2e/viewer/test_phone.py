@@ -17,6 +17,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 WIDER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("width", [390, 360])
 def test_no_view_is_wider_than_the_screen(served: Any, runs: list[str], watch: Any, width: int):
     """List, matrix, drawer in each tab, charts, comparison, about: the page itself never scrolls sideways."""

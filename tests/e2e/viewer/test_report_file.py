@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def test_everything_works_from_the_file_alone(report: Path, runs: list[str], watch: Any):
     """List, matrix, filter, text search, drawer with its calls, charts; no request but for the file itself."""
@@ -76,6 +78,7 @@ def test_server_and_file_show_the_same(served: Any, report: Path, runs: list[str
     assert shown[0] == shown[1]
 
 
+@pytest.mark.thorough
 def test_a_report_of_three_thousand_cells_is_small_and_opens(
     bench: Any, command: Any, watch: Any, tmp_path: Path
 ):

@@ -70,7 +70,7 @@ def triaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return found.path
 
 
-@pytest.fixture(scope="module", params=["server", "file"])
+@pytest.fixture(scope="module", params=["server", pytest.param("file", marks=pytest.mark.thorough)])
 def page_of(
     request: pytest.FixtureRequest, triaged: Path, serve: Any, command: Any
 ) -> Iterator[str]:

@@ -44,6 +44,7 @@ def test_each_frameworks_eval_set_is_python(name: str, tmp_path: Path) -> None:
     assert len(kinds) == 1, "the eval is as async as the call"
 
 
+@pytest.mark.thorough
 def test_it_finds_the_last_agent_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose calls are recorded. Tests, hidden folders and files that can't be read are passed by."""
     texts = {"a": "def broken(", "tests/bot": BOT, ".venv/bot": BOT, "shop/bot": BOT}

@@ -171,6 +171,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_offered_commands_options_runs_and_prompts(shell: str, folder: Path):
     """In each shell's own form; a run by as much of its id as finds it."""

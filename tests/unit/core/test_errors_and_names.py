@@ -126,6 +126,7 @@ def test_a_problem_names_as_much_of_its_place_as_is_known(line, column, place):
     assert str(Problem("f.csv", line, column, "is odd")) == f"{place}: is odd"
 
 
+@pytest.mark.thorough
 def test_a_word_far_from_all_others_is_left_early_and_the_nearest_is_the_same() -> None:
     """With a limit, the count is right below it, and no more than said above it."""
     rng = random.Random(7)

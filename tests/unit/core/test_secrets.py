@@ -155,6 +155,7 @@ def secret(draw: random.Random) -> str:
     return "".join(draw.choices(draw.choice(ALPHABETS), k=draw.randint(16, 40)))
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 def test_a_secret_is_found_in_up_to_three_encodings_within_each_other(depth: int) -> None:
     """JSON, addresses and base64 in any order, with something before the secret and after it."""
@@ -193,6 +194,7 @@ def test_a_secret_within_a_secret_is_one_of_its_own() -> None:
     assert secrets.text("the project is called shop") == "the project is called shop"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [50_000])
 @pytest.mark.parametrize(
     "unit", [b"\\", b"%25", b"%", b"\\n", b"A" * 50 + b"\n", b"\\u002b", b"a/", b"%5C"]

@@ -131,6 +131,7 @@ def test_hidden_reasoning_on_every_call_passes_the_budget_by_no_more_than_its_fi
     assert spent <= max(1.0, 0.01 * hidden) + 1e-9
 
 
+@pytest.mark.thorough
 def test_overshoot_is_none_with_honest_bounds_and_small_without(runs):
     """Random worst prices, bills, budgets, models and numbers in flight; the seed is printed."""
     seed = random.randrange(10**6)

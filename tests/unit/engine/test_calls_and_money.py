@@ -217,6 +217,7 @@ def test_only_tokens_beyond_the_guess_are_debited_after_the_answer(runs, monkeyp
     assert seen == [len("ok " * 40) // 4]
 
 
+@pytest.mark.thorough
 def test_a_thousand_trials_among_faults_come_out_in_order_each_paid_for_once(runs):
     """Every fourth attempt fails before it is charged for; nothing is lost, doubled or out of place."""
     model = Scripted(

@@ -88,6 +88,7 @@ def asking_for(model):
     return body
 
 
+@pytest.mark.thorough(after=5)
 @pytest.mark.parametrize("error", FATAL, ids=str)
 @pytest.mark.parametrize("account", ["one account each", "one account"])
 @pytest.mark.parametrize("concurrency", [1, 10])
@@ -174,6 +175,7 @@ async def test_a_variant_that_comes_to_nothing_is_not_begun_any_more(tmp_path):
 LAST = range(28, 33)
 
 
+@pytest.mark.thorough(after=3)
 @pytest.mark.parametrize(
     ("bad", "error", "concurrency"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+import pytest
 from tests.unit.engine.test_agenda import linked
 
 from evenhand.core.expect import Trial
@@ -23,6 +24,7 @@ async def body(trial: Trial) -> object:
     return trial.case.id
 
 
+@pytest.mark.thorough
 def test_a_settled_trial_is_gone_before_the_cycle_collector_looks(runs: Any) -> None:
     """Whatever refers to it in a circle would be held for a hundred thousand objects, and cost a twentieth of a run."""
     gc.collect()

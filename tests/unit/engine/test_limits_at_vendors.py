@@ -36,6 +36,7 @@ def used(vendor: Vendor, bill: Bill) -> float:
     return bill.taken(*vendor.counted(bill.began, end)) / vendor.allowed(bill.began, end)
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("says", ["retry-after", ""])
 @pytest.mark.parametrize(
@@ -84,6 +85,7 @@ def test_few_of_a_thousand_calls_are_refused_where_a_hundred_could_be_sent_at_on
     assert used(vendor, bill) >= 0.75
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_limit_by_tokens_that_only_refusals_tell_is_found_and_used(timeline, says, seed):
@@ -111,6 +113,7 @@ def test_most_of_a_limit_that_headers_tell_is_used(timeline, vendor, sizes):
     assert bill.refusals <= 0.01
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("latency_s", [0.2, 0.5])
 def test_a_limit_by_the_minute_that_is_enforced_by_the_second_is_kept_to(timeline, latency_s, seed):
@@ -166,6 +169,7 @@ def test_a_rate_that_headers_name_is_left_where_calls_are_refused_for_what_is_in
     assert bill.refusals <= 0.04
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("says", ["retry-after", ""])
 @pytest.mark.parametrize(
@@ -208,6 +212,7 @@ def test_the_end_of_a_window_that_is_known_costs_one_refusal(timeline, limit, sa
     assert max(bill.waits) < 200
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_vendor_that_sheds_single_requests_slows_nobody_but_those(timeline, says, seed):
@@ -218,6 +223,7 @@ def test_a_vendor_that_sheds_single_requests_slows_nobody_but_those(timeline, sa
     assert bill.ended - bill.began <= 1.3 * (yardstick.ended - yardstick.began)
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("seed", [1, 7])
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_limit_that_drops_and_comes_back_is_followed(timeline, says, seed):

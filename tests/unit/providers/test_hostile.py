@@ -346,6 +346,7 @@ def test_an_empty_200_is_told_as_such():
 # Waiting
 
 
+@pytest.mark.thorough
 @settings(derandomize=True, max_examples=300, deadline=None)
 @given(st.text(max_size=60) | st.from_regex(r"[A-Z][a-z]{2}, \d+ [A-Z][a-z]{2} \d+ .{0,20}"))
 def test_no_header_breaks_or_stops_us_for_ever(text: str):
@@ -624,6 +625,7 @@ async def test_a_program_that_cannot_be_run_is_a_bad_request(tmp_path: Path, com
         await provider.send(provider.request(Prompt.of("hi")), CodeHost())
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("how", ["too slow", "cancelled"])
 async def test_a_program_that_nobody_waits_for_ends_with_what_it_started(tmp_path: Path, how: str):
     """Its children too."""

@@ -358,11 +358,13 @@ def share_found(
     return hits / runs
 
 
+@pytest.mark.thorough
 def test_a_judge_without_a_bias_is_called_biased_in_at_most_five_per_cent_of_runs():
     """100 labels, six tests in each of 300 runs (seed 8); it errs often, and people's verdicts depend on the traits."""
     assert share_found(8, 300, 100, ("length", "family", "refusals"), {}) <= 0.05
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("name", "odds", "n", "power"),
     [("length", 6.0, 200, 0.7), ("family", 6.0, 200, 0.7), ("refusals", 8.0, 250, 0.6)],

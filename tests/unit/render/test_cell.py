@@ -230,6 +230,7 @@ async def test_long_texts_are_cut_and_foreign_ones_made_harmless(make_run: Make)
     assert len(text.splitlines()) < 60
 
 
+@pytest.mark.thorough
 async def test_a_text_of_many_megabytes_costs_little_more_than_its_beginning(
     make_run: Make,
 ) -> None:

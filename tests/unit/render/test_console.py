@@ -444,6 +444,7 @@ async def test_runs_are_listed_with_those_that_cannot_be_read(
     assert list_lines([]) == ["there are no runs yet: `evenhand run` makes one"]
 
 
+@pytest.mark.thorough
 async def test_ten_thousand_trials_are_summed_up_from_totals(make_run: Make) -> None:
     """The summary makes no call for each trial, and has no list of thousands of failures."""
     trials = [result(i, ok=i % 5 > 0, prompt="x" * 500, output="y " * 200) for i in range(10_000)]

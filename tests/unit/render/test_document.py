@@ -225,6 +225,7 @@ def test_json_text_keeps_the_order_of_keys() -> None:
     assert encode({"b": 1, "a": 2}) == b'{"a":2,"b":1}'
 
 
+@pytest.mark.thorough
 async def test_a_large_run_passes_through_in_flat_memory(make_run: Make) -> None:
     """What is held does not grow with the number of trials."""
 

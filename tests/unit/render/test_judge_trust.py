@@ -422,6 +422,7 @@ async def test_a_good_judge_is_usable_and_its_rate_is_corrected(make_run: Make):
     assert "corrected" in text
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("off", "shown"), [(0, {170, 190}), (12, {190}), (5, set[int]())], ids=["0 %", "4 %", "10 %"]
 )

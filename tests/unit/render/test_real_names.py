@@ -128,6 +128,7 @@ async def test_a_report_of_seven_columns_is_a_page_whatever_they_are_called(
             assert all(re.sub(r"\s+", "", part) in squeezed for part in parts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("letters", "alphabet"), [(10, "latin"), (40, "chinese"), (40, "emoji")])
 async def test_many_columns_tags_repeats_and_failures_stay_within_the_width(
     make_run: Make, letters: int, alphabet: str

@@ -68,6 +68,7 @@ def test_a_strict_reading_passes_over_braces_that_begin_no_object():
     assert (found.value, text[found.start : found.end]) == ({"pass": True}, '{"pass": true}')
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize(
     "text",
     [

@@ -92,6 +92,7 @@ def test_without_labels_there_is_no_corrected_rate_and_all_labelled_is_what_peop
     assert replaced_share([(1, 1), (0, 1)]) is None
 
 
+@pytest.mark.thorough
 def test_no_interval_of_a_difference_is_a_point_and_none_is_wider_than_that_of_the_labels():
     """Whether no labelled case differs, one does, or all do; whatever the judge says of them, and of the others."""
     columns = ([True] * 60, [False] + [True] * 59, [False] * 60, [True, False] * 30)

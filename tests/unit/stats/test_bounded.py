@@ -47,6 +47,7 @@ def test_the_interval_holds_the_mean_and_stays_on_the_scale(scores: list[float])
     assert mean - 1e-9 <= high <= 1
 
 
+@pytest.mark.thorough
 @given(shares)
 def test_turning_moving_and_stretching_the_scale_turns_moves_and_stretches_the_interval(
     scores: list[float],
@@ -60,6 +61,7 @@ def test_turning_moving_and_stretching_the_scale_turns_moves_and_stretches_the_i
     assert rated == pytest.approx((1 + 4 * low, 1 + 4 * high), abs=1e-4)
 
 
+@pytest.mark.thorough
 @given(shares, st.floats(0.01, 0.99))
 def test_the_test_rejects_what_the_interval_leaves_out(scores: list[float], null: float) -> None:
     """P is at most 0.05 where the interval does not hold it, and above where it does."""

@@ -49,6 +49,7 @@ JUDGES: tuple[Scores, ...] = (
 )
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("labels", [30, 100])
 @pytest.mark.parametrize("scores", JUDGES)
 def test_corrected_means_hold_what_people_would_have_said(scores: Scores, labels: int) -> None:

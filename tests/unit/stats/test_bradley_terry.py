@@ -235,6 +235,7 @@ def covered(fitted: Strengths, truth: Strengths) -> Iterator[bool]:
     yield low <= truth.first_wins().value <= high
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("cases", [8, 30])
 @pytest.mark.parametrize("strengths", [(0, 0), (0.8, 0, -0.8), (2.5, 0, -2.5)])
 def test_intervals_cover_in_at_least_93_of_100_draws_of_cases(

@@ -38,6 +38,7 @@ def risk_of(limits: Limits, errs: float) -> float:
     return wrong + (1 - first) * errs
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("limits", [Limits(0.9, 1.0), Limits(0.7, None), Limits(None, 1.0)])
 def test_the_risk_is_that_of_very_many_outputs(limits: Limits):
     """What the splits below are held against."""
@@ -127,6 +128,7 @@ def test_missing_labels_count_as_wrong_verdicts():
         assert limits is None or (limits.first or 2) >= (whole.first or 2)
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     "draws",
     [
@@ -189,6 +191,7 @@ def of_one(
     return None if limits is None else limits.then
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     "judge", [as_sure_as_right, equally_sure, sure_at_random, wrong_where_sure]
 )

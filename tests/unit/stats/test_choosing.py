@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from evenhand.stats.multiple import Half, confirmed, corrected, winner
 from evenhand.stats.paired_difference import Differences
 
@@ -30,6 +32,7 @@ def tried(rng: random.Random, cases: int, rates: list[float]) -> bool:
     return best is not None and shown(halves[best][1])
 
 
+@pytest.mark.thorough
 def test_eight_variants_that_are_no_better_are_confirmed_at_most_one_time_in_twenty():
     """400 tryouts each with 60 and 200 labels, seed 11."""
     for labels in (60, 200):

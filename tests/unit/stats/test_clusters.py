@@ -46,6 +46,7 @@ def test_copies_change_no_rate() -> None:
     assert rate_over_clusters([[Tally(), Tally(1, 0, 0)]]) == rate_of([Tally(1, 0, 0)])
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("number", "sizes", "icc"),
     [(20, (1,), 0.0), (12, (4,), 0.3), (15, (10,), 0.3), (10, (20,), 0.3), (12, (3, 40), 0.3)],

@@ -109,6 +109,7 @@ def plain_spread() -> float:
     return fmean(pvariance([r.least - suite[r.place].least for r in run]) for suite, run in draws)
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("repeats", "systems", "at_most"), [(1, 0, 0.76), (1, 5, 0.68), (5, 0, 0.6), (5, 5, 0.6)]
 )
@@ -135,6 +136,7 @@ def test_a_history_made_to_mislead_costs_next_to_nothing():
     assert fmean(with_history) < 1.1 * fmean(without)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n", "drawn", "repeats", "systems"), [(60, 25, 1, 4), (200, 80, 5, 2)])
 def test_intervals_hold_for_what_has_not_changed(n: int, drawn: int, repeats: int, systems: int):
     """95 % of the intervals hold 0; of 200 draws, no fewer than 92 %. The seed is 9."""
@@ -203,6 +205,7 @@ def test_a_scale_without_length_is_refused():
         adjusted_differences([Unit(0, 0)], [], (1, 1))
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("units", "run", "history", "cluster", "errors"),
     [

@@ -103,6 +103,7 @@ def corrected(
     return found
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("world", "cases", "repeats", "labels"),
     [
@@ -129,6 +130,7 @@ def test_corrected_rates_of_repeated_cases_cover(
     assert covered >= 0.9 * DRAWS
 
 
+@pytest.mark.thorough
 def test_labels_of_an_earlier_run_cover_too_and_say_less_than_its_own():
     """New repeats of the same cases: of 60 draws 54 or more; had they been other cases, fewer."""
     world, random = World(0.8, 0.95, 0.6, 1.0), Random(SEED)
@@ -153,6 +155,7 @@ def test_labels_of_an_earlier_run_cover_too_and_say_less_than_its_own():
     assert covered >= 0.9 * DRAWS
 
 
+@pytest.mark.thorough
 def test_weighted_labels_of_repeated_cases_cover():
     """What the judge passes is drawn half as often: of 60 draws 54 or more; had each repeat been a case, fewer."""
     world, random = World(0.8, 0.95, 0.6, 1.0), Random(SEED)
@@ -185,6 +188,7 @@ def test_weighted_labels_of_repeated_cases_cover():
     assert covered >= 0.9 * DRAWS
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**32), st.integers(30, 90), st.integers(10, 30))
 @settings(deadline=None, max_examples=60)
 def test_without_repeats_nothing_is_otherwise(seed: int, cases: int, labels: int):

@@ -45,6 +45,7 @@ def drawn(rng: random.Random, rows: Rows, labels: int = 60) -> list[GradedLabel]
     return [GradedLabel(str(i), people[i], *judged[i]) for i in places]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("ahead", "narrower"), [(0.0, 0.98), (2.5, 0.85)])
 def test_it_is_never_wider_than_by_verdicts_and_holds_the_truth(ahead: float, narrower: float):
     """However much the probabilities tell."""

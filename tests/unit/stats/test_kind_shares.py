@@ -89,6 +89,7 @@ def test_the_interval_of_what_named_kinds_cover_holds(notes: int):
     assert holds / 400 >= 0.92
 
 
+@pytest.mark.thorough
 def test_the_interval_of_a_rare_kind_and_of_a_frequent_one_holds():
     """In at least 92 % of 150 draws of 60 labels, failures three times as likely; the seed is 20261129."""
     for share in (0.01, 0.3):

@@ -23,6 +23,7 @@ def test_boundaries_are_those_that_are_published():
     assert z == [pytest.approx(2.241, abs=0.001), pytest.approx(2.125, abs=0.002)]
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(("power", "level"), [(1.0, 0.05), (1.0, 0.025), (3.0, 0.05)])
 def test_all_looks_together_are_wrong_as_often_as_promised(power: float, level: float):
     """A random walk crosses any of ten boundaries in 5 % of 40,000 walks, and not more; the seed is 11."""

@@ -59,6 +59,7 @@ def as_student_has_it(found: PairedScores, judge: float, effect: MeanEffect) -> 
     return Estimate(value, value - half * effect.variance**0.5, value + half * effect.variance**0.5)
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("cases", "repeats", "alike", "labels"),
     [(40, 5, 1.0, 100), (40, 3, 0.6, 100), (60, 5, 0.6, 60)],

@@ -81,6 +81,7 @@ def labels_of(strata: list[ScoredStratum]) -> list[ScoreLabel]:
     ]
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("even", [True, False])
 def test_corrected_means_cover_the_mean_that_people_give(even: bool):
     """Of 60 draws of 50 of 400, seed 2, 90 % or more: fewer come in 3 % where 95 % are promised.

@@ -42,6 +42,7 @@ def test_means_of_equally_sure_groups_are_drawn_as_one_integral_says() -> None:
     assert middle.high - middle.low == pytest.approx(2 * 1.96 * error, rel=0.03)
 
 
+@pytest.mark.thorough
 def test_rates_are_drawn_as_a_finer_sum_says() -> None:
     """Over 200 degrees of likeness and 400 means, with every chance from products and no logarithm of gamma."""
     counts = [(2, 6), (5, 6), (4, 6), (6, 6), (3, 6)]
@@ -143,6 +144,7 @@ def test_repeats_that_agree_are_worth_one_case_and_others_no_more_than_they_are(
     assert worth_of_units([0.25, 0.75] * 500, 3) == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("groups", "cases", "spread"), [(10, 10, 0.0), (10, 10, 0.1), (20, 30, 0.15)]
 )

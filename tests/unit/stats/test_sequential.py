@@ -67,6 +67,7 @@ def test_a_bound_on_a_number_of_items_is_decided_at_the_latest_when_nothing_can_
         assert not watch.decides("missed" if word == "kept" else "kept")
 
 
+@pytest.mark.thorough
 def test_a_bound_is_decided_otherwise_than_by_all_items_at_most_at_the_level():
     """1,000 orders of 200 items just below, and just at, a bound of 90 %; the seed is 13."""
     rng = random.Random(13)

@@ -41,6 +41,7 @@ def interval(passed: tuple[int, ...]) -> tuple[float, float]:
     return found.always.low, found.always.high
 
 
+@pytest.mark.thorough
 def test_the_interval_of_pass_1_covers_the_truth_without_mistakes():
     """1,000 draws of 20 cases with 2 trials each, a quarter of them spoilt; seed 7."""
     chance = random.Random(SEED)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.standouts import dispersion_p, group_p
 
 
+@pytest.mark.thorough
 def test_of_forty_equal_groups_none_stands_out() -> None:
     """In 95 % of draws and more, whether groups share cases or not; seed 11."""
     random = Random(11)

@@ -112,6 +112,7 @@ def test_what_is_no_table_is_refused(stratum: Stratum):
         common_odds_ratio([stratum])
 
 
+@pytest.mark.thorough
 def test_thousands_of_labels_have_a_number_too():
     """It agrees with Mantel and Haenszel's there, and takes no time to speak of."""
     strata = [Stratum(1800, 2000, 1600, 2000), Stratum(900, 2000, 450, 2000)]
@@ -125,6 +126,7 @@ def test_thousands_of_labels_have_a_number_too():
     assert found.low < found.value < found.high < 1.2 * found.value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("odds", [1.0, 3.0])
 def test_intervals_hold_the_truth_and_equal_odds_are_rejected_in_five_per_cent(odds: float):
     """60 labels in two strata with base rates of 0.95 and 0.3, 2,000 draws; a standard error is 0.5 points."""

@@ -104,6 +104,7 @@ def unequal_clusters(random: Random) -> list[CaseSides]:
     return cases
 
 
+@pytest.mark.thorough
 def test_unequal_repeats_give_parts_without_bias() -> None:
     """The mean of 1,500 draws is the true part, within four standard errors; seed 9."""
     random = Random(9)
@@ -144,6 +145,7 @@ def _close(values: list[float], truth: float, *, cut: bool = False) -> None:
     assert fmean(values) == pytest.approx(truth, abs=(4 + 2 * cut) * error)
 
 
+@pytest.mark.thorough
 def test_the_variance_of_other_numbers_of_cases_and_repeats_is_foretold() -> None:
     """From 400 cases twice each: what 50 cases five times each come to, within a tenth. Seed 12."""
     random = Random(12)

@@ -73,6 +73,7 @@ def test_the_weights_are_where_the_penalised_likelihood_is_highest():
             assert height(moved[0], tuple(moved[1:])) < top
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("judges", "gain"), [(EQUAL, -0.01), (ONE_GOOD, 0.08), (LENIENT, 0.05)], ids=str
 )

@@ -173,6 +173,7 @@ def test_a_reply_that_raises_is_a_500_and_the_server_lives_on(ask: Ask):
         assert content(ask(fake, "x")) == "good"
 
 
+@pytest.mark.thorough
 def test_requests_in_pieces_and_thousands_at_once_are_answered_in_turn():
     """Whatever TCP does to them, on one connection."""
     with FakeProvider(Script([Rule((), reply=lambda text: f"<{text}>")])) as fake:

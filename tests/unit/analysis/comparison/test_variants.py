@@ -109,6 +109,7 @@ async def test_the_sentences_and_compare_say_the_same(make_run: Make, seed: int)
         assert ("undecided" in said) == found.open
 
 
+@pytest.mark.thorough
 def test_what_is_said_of_the_best_holds_for_all_pairs_at_once():
     """Of six columns the best was picked: the interval of what it is said to win by holds the truth all the same.
 

@@ -107,6 +107,7 @@ async def test_an_error_on_either_side_may_have_been_either_outcome(
     assert bool(decider.decided) is expected
 
 
+@pytest.mark.thorough
 async def test_one_worse_metric_of_several_takes_more_evidence(make_run: Make, tmp_path: Path):
     """Each of ten metrics is tested at a tenth of the level."""
     fails, before = trials(60, 14, metric="good"), trials(60, metric="good")

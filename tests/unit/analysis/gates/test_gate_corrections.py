@@ -123,6 +123,7 @@ async def test_copies_are_one_unit_of_a_watched_gate(make_run: Make, tmp_path: P
     assert len({part.unit_of(case.id) for case in cases[:4]}) == 1
 
 
+@pytest.mark.thorough
 async def test_a_watched_gate_blocks_by_one_of_several_metrics_only_if_that_is_clearer(
     make_run: Make, tmp_path: Path
 ) -> None:

@@ -71,6 +71,7 @@ def verdict(base: Baseline, count: int, draw: int) -> str:
     return next(iter(judged(results, MARGIN))).verdict
 
 
+@pytest.mark.thorough
 def test_an_unchanged_system_passes_with_so_many_cases_four_times_in_five(tmp_path: Path) -> None:
     """Of 60 runs drawn anew, at least 42 pass (80 % less three standard errors); with a third of the cases fewer do."""
     result = suite(tmp_path)

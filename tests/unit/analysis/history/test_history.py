@@ -226,6 +226,7 @@ async def test_names_are_shown_and_not_obeyed(folder: Folder):
     assert not any(mark in line for line in text for mark in "\x1b\u202e\n")
 
 
+@pytest.mark.thorough
 async def test_memory_does_not_grow_with_the_texts_of_a_run(folder: Folder):
     """Only the first trials are read."""
     large = "x" * 20_000

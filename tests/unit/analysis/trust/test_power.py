@@ -138,6 +138,7 @@ def test_a_judge_that_passed_everything_may_not_pass_all_others():
     assert 0 < labels <= alone
 
 
+@pytest.mark.thorough
 def test_the_cases_that_are_printed_have_the_power_that_is_promised():
     """Exactly: over pass rates, differences, both directions and how alike two variants are, 80 % of 80."""
     rows = list(_BENCH["grid"]((0.5, 0.9), (0.1, 0.3)))
@@ -218,6 +219,7 @@ async def test_cases_that_belong_together_count_for_fewer(make_run: Make):
     assert "times as many as of independent ones" in "\n".join(lines(together))
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("clusters", "size", "repeats"), [(12, 5, 1), (8, 5, 1), (40, 3, 1), (30, 1, 3), (40, 1, 1)]
 )
@@ -249,6 +251,7 @@ async def test_power_and_the_runs_table_say_the_same_of_what_its_cases_could_sho
     assert repeats > 1 or 0.6 < at / n < 1.6
 
 
+@pytest.mark.thorough
 def test_clusters_show_a_difference_about_as_often_as_is_said():
     """A drop of 10 points in clusters of five cases, four times in five; by McNemar's test it was two in five."""
     random = Random(3)

@@ -306,6 +306,7 @@ async def test_names_and_judges_steer_no_terminal(make_run: Make):
     assert "\x1b" not in said
 
 
+@pytest.mark.thorough
 def test_of_variants_that_are_alike_none_is_said_to_beat_another_for_being_picked_as_the_best():
     """Eight of them in 100 runs. Intervals that hold for seven comparisons at once say so in 11 of these runs."""
     random = Random(SEED)

@@ -201,6 +201,7 @@ def test_a_user_who_is_to_speak_another_language_may():
     assert language_of("Ok.") == ""
 
 
+@pytest.mark.thorough
 def test_hostile_text_is_looked_at_and_nothing_more():
     """Hostile text is looked at and nothing more."""
     for text in (
@@ -225,6 +226,7 @@ def test_a_turn_of_a_megabyte_is_too_long_and_not_searched():
     assert faults("I\n" + "\n" * 1_000_000 + "x ###STOP###" + "\n" * 1_000_000) == ["too-long"]
 
 
+@pytest.mark.thorough
 def test_a_long_conversation_is_checked_in_bounded_memory():
     """A long conversation is checked in bounded memory."""
     checks = TurnChecks(UserContract(GOAL))

@@ -290,6 +290,7 @@ def test_rows_of_a_table_are_found_again_whatever_is_in_their_cells(tmp_path: Pa
     assert [streamed[i] for i in (2, 0, 1)] == [held[i] for i in (2, 0, 1)]
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("ending", STREAMED)
 def test_a_streamed_dataset_holds_no_cases(tmp_path: Path, ending: str):
     """Three times the cases take next to no more memory than where each begins."""

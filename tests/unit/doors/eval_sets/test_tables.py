@@ -195,6 +195,7 @@ def test_text_after_the_quote_that_closes_a_cell_is_an_error_with_its_line(
         READERS[reader](path, ",")
 
 
+@pytest.mark.thorough
 def test_a_long_cell_that_is_never_closed_takes_no_longer_than_its_length(tmp_path: Path):
     """A file of some megabytes is refused at once, and so is one of quotes."""
     for text in (

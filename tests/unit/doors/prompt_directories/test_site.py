@@ -143,9 +143,7 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(
-    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True)
 @given(rows=st.lists(st.dictionaries(st.sampled_from(KEYS), VALUES), max_size=3))
 def test_rows_that_hold_anything_are_read_shown_and_open_no_gate(shelf, tmp_path, rows):
     """Whoever can write the file can write anything: no traceback, and no gate is met by it."""

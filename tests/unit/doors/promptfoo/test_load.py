@@ -409,6 +409,7 @@ def test_calls_are_counted_and_priced_before_any_is_made(tmp_path: Path) -> None
     assert found["openai:nobody-knows", "subject"].cost_usd is None
 
 
+@pytest.mark.thorough
 def test_of_more_rows_than_are_kept_none_is_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

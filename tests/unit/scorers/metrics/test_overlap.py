@@ -52,6 +52,7 @@ def test_edit_distance_is_what_the_table_of_distances_says():
         assert edit_distance(one, other) == row[-1], (SEED, one, other)
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(20)
 def test_edit_distance_of_a_huge_text_from_a_short_one_is_soon_told():
     """Its time grows with the longer text, not with its square, whichever comes first."""

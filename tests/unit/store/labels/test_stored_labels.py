@@ -144,6 +144,7 @@ GIVEN = st.sampled_from(sorted(VALUES)).flatmap(
 )
 
 
+@pytest.mark.thorough
 @given(st.lists(GIVEN, max_size=12))
 @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
 async def test_the_last_word_of_each_author_stands(make_run: Make, given: list[NewLabel]) -> None:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from tests.unit.wings.audit.audits import audit, case, check, config
 
 from evenhand.core.score import State
@@ -89,6 +90,7 @@ def test_a_case_that_better_systems_fail_ranks_backwards_with_an_interval(tmp_pa
     assert -1 <= finding.interval[0] < finding.interval[1] < 0
 
 
+@pytest.mark.thorough
 def test_where_verdicts_are_chance_hardly_any_ranks_backwards(tmp_path: Path):
     """Of 300 cases at most a few, whatever the draw."""
     seed = random.randrange(2**32)

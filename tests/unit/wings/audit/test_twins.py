@@ -73,6 +73,7 @@ def test_a_long_text_that_was_pasted_is_a_twin_though_some_words_differ():
     assert pairs == [(0, 1)]
 
 
+@pytest.mark.thorough
 def test_not_each_pair_of_thousands_of_questions_is_compared():
     """Four thousand take seconds."""
     seed = random.randrange(2**32)

@@ -52,6 +52,7 @@ async def closed():
     await close()
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("gitlab", [False, True], ids=["github", "gitlab"])
 @pytest.mark.parametrize("seed", range(2))
 async def test_ten_pushes_leave_one_comment_with_the_newest_text(gitlab: bool, seed: int):
@@ -177,6 +178,7 @@ async def test_a_comment_whose_answer_was_lost_is_not_written_twice():
     assert [method for method, _ in host.asked].count("POST") == 1
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("fault", [LIMITED, exhausted()], ids=["retry-after", "reset"])
 async def test_a_rate_limit_is_waited_for_but_not_for_ever(fault):
     """As long as it says, until it would be too long."""

@@ -61,6 +61,7 @@ def project_of(run: Any) -> Path:
     return run.path.parents[2]
 
 
+@pytest.mark.thorough
 async def test_a_run_of_thousands_of_trials_is_told_in_small_answers(make_run: Make):  # noqa: F811
     """Every page of its failures, with long texts, has at most 8 kB, and all failures are there."""
     trials = [
@@ -152,6 +153,7 @@ async def test_messages_about_a_run_quote_it_as_data(make_run: Make):  # noqa: F
     assert any("ignore all" in text for told in refused for text in marked(told))
 
 
+@pytest.mark.thorough
 async def test_comparisons_of_many_metrics_come_in_pages(make_run: Make):  # noqa: F811
     """With long names in another script: each page fits, and every metric is on one."""
     names = [f"度量 {i} " + "長" * 200 for i in range(60)]

@@ -88,6 +88,7 @@ async def test_one_run_has_no_changes_and_other_cases_none_that_could_be_paired(
     assert changes_of(runs, book, {}) == []
 
 
+@pytest.mark.thorough
 async def test_equal_runs_rarely_change_whatever_the_number_of_kinds(make_run: Make):
     """In at most 5 of 60 pairs of runs any of ten kinds is said to change; the seed is 20261129."""
     rng, alarms = Random(SEED), 0

@@ -86,6 +86,7 @@ KEYS = st.sampled_from(["kinds", "name", "rule", "for", "against", "notes"]) | s
 LEAVES = st.none() | st.booleans() | st.integers() | st.text()
 
 
+@pytest.mark.thorough
 @given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
 def test_any_json_makes_a_codebook_or_an_error(
     tmp_path_factory: pytest.TempPathFactory, value: object

@@ -68,6 +68,7 @@ async def test_failures_are_likelier_and_never_alone_and_each_case_is_drawn_once
     assert draws_to_label(run) == []
 
 
+@pytest.mark.thorough
 async def test_the_weighted_share_of_a_draw_is_right_on_average(make_run: Make):
     """Cases have one to three outputs; without the weights, the share would be far too high. Seeds 0 to 39."""
     rows: list[TrialResult] = []

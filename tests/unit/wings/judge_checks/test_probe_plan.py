@@ -98,6 +98,7 @@ def test_only_the_judge_is_asked_and_the_subject_answers_from_the_run(tmp_path: 
         assert {len(t.outcomes) for t in attacked} == {1}, "only what the judge judges is expected"
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("kind", "sign"),
     [
@@ -122,6 +123,7 @@ def test_a_judge_that_falls_for_one_kind_is_fooled_by_that_kind(
     assert probe.verdict == "fooled"
 
 
+@pytest.mark.thorough
 def test_answers_of_other_cases_are_attacked_only_where_the_judge_fails_them(tmp_path: Path):
     """Where nothing failed, right answers of other cases are taken; a judge that passes any answer leaves none."""
     fine = Scripted(
@@ -152,6 +154,7 @@ def test_what_people_say_goes_before_what_the_judge_said(tmp_path: Path):
     assert own == {"case-3@3"}
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     "scorer",
     [

@@ -41,6 +41,7 @@ async def test_nothing_is_answered_without_the_token(ask: Asking) -> None:
             assert answer.status == 401, (method, path)
 
 
+@pytest.mark.thorough(after=3)
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

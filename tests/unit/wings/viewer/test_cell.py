@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.conftest import (
     Make,
     make_run,  # noqa: F401 (a fixture)
@@ -16,6 +17,7 @@ from evenhand.wings.viewer.cell import PAGE, TEXT, steps_page, whole_step
 LONG = "x" * 900_000
 
 
+@pytest.mark.thorough
 async def test_a_page_of_steps_is_bounded_and_holds_the_first_that_is_blamed(
     make_run: Make,  # noqa: F811
 ):
