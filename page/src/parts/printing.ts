@@ -15,7 +15,7 @@ export function printedRows(rows: number, columns: number): number {
  *
  * @param complete Whether all outputs that are printed have come.
  */
-export function usePrinting(complete: () => boolean): [printing: boolean, print: () => void] {
+export function usePrinting(complete: () => boolean): boolean {
   const [printing, set] = useState<"no" | "asked" | "now">("no");
   useLayoutEffect(() => {
     const before = (): void => {
@@ -45,5 +45,5 @@ export function usePrinting(complete: () => boolean): [printing: boolean, print:
     set("now");
     requestAnimationFrame(() => window.print());
   });
-  return [printing !== "no", () => set("asked")];
+  return printing !== "no";
 }

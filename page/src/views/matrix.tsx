@@ -129,7 +129,7 @@ export function Matrix(p: Props) {
     return found;
   };
   const printed = printedRows(order.length, columns.length);
-  const [printing] = usePrinting(() => failed || seen(0, printed, columns).every((index) => previews.get(index) !== undefined));
+  const printing = usePrinting(() => failed || seen(0, printed, columns).every((index) => previews.get(index) !== undefined));
   const across = printing ? { first: 0, last: columns.length } : inSight;
   const { first, last, top } = printing ? { first: 0, last: printed, top: 0 } : virtual;
   useEffect(() => previews.want(seen(first, last, columns.filter((_, i) => (pinned && i === 0) || (i >= across.first && i < across.last)))));

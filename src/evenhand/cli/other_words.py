@@ -48,6 +48,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "--yes": "The browser is opened without a question.",
         "-n": "--no-browser leaves the browser alone.",
         "--no": "--no-browser leaves the browser alone.",
+        "--no-open": "--no-browser leaves the browser alone.",
         "--filter-description": "The list of runs in the viewer has a search.",
         "--env-file": "The viewer asks no model.",
     },

@@ -257,7 +257,7 @@ def _home(no_write: bool) -> Iterator[Path | None]:
     if not no_write:
         yield None
         return
-    import tempfile
+    from evenhand.core.scratch import ScratchFolder
 
-    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+    with ScratchFolder("run") as folder:
         yield Path(folder)

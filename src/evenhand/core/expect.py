@@ -105,8 +105,8 @@ class Trial(Host, Protocol):
         """What the trial at this place in the plan kept; None for nothing. It is one that the step comes after."""
         ...
 
-    def provider(self, id: str) -> Provider:  # noqa: A002 (the word that users write)
-        """The provider with this id, the same one each time. Lend it with `model`.
+    def provider(self, id: str | Mapping[str, Any]) -> Provider:  # noqa: A002 (the word that users write)
+        """The provider with this id, or these settings, the same one each time. Lend it with `model`.
 
         Raises:
             UsageError: Nobody knows this id.

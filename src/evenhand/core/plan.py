@@ -69,7 +69,7 @@ class PlannedTrial(Record, frozen=True, kw_only=True):
     body: Body
     rule: VerdictRule = all_pass
     judge: Provider | None = None
-    models: Callable[[str], Provider] | None = None
+    models: Callable[[str | Mapping[str, Any]], Provider] | None = None
     review: Review | None = None
     after: tuple[int, ...] = ()
     alone: bool = False
@@ -191,7 +191,7 @@ class Row(Record, frozen=True, kw_only=True):
     repeats: int = 1
     rule: VerdictRule = all_pass
     judge: Provider | None = None
-    models: Callable[[str], Provider] | None = None
+    models: Callable[[str | Mapping[str, Any]], Provider] | None = None
     referees: Sequence[Referee] = ()
     alone: bool = False
     shows_thoughts: bool = False

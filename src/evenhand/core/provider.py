@@ -252,6 +252,31 @@ def judge_id(judge: object) -> object:
     return judge
 
 
+MODEL_KEYS = ("id", "label", "config")
+"""What a model with settings of its own is written with, where an id can stand."""
+
+
+def misset(model: Mapping[object, object]) -> list[str]:
+    """What is wrong with a model that is written with its settings.
+
+    >>> misset({"id": "openai:chat:gpt-5-mini", "confg": {"temperature": 0}})
+    ["'confg' is not known: a model has id, label, config"]
+    """
+    wrong = [
+        f"{key!r} is not known: a model has {', '.join(MODEL_KEYS)}"
+        for key in model
+        if key not in MODEL_KEYS
+    ]
+    id_, label, config = (model.get(key) for key in MODEL_KEYS)
+    if not isinstance(id_, str) or not id_.strip():
+        wrong.append(f"id is {id_!r:.60}, not a model's id such as 'openai:chat:gpt-5-mini'")
+    if label is not None and not isinstance(label, str):
+        wrong.append(f"label is {label!r:.60}, not a text")
+    if config is not None and not isinstance(config, Mapping):
+        wrong.append(f"config is {config!r:.60}, not settings such as {{'temperature': 0}}")
+    return wrong
+
+
 def judging_task(provider: Provider, task: Task) -> Task | None:
     """What a judge is asked for where an assertion asks for this task; None where it can do neither.
 

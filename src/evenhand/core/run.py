@@ -303,6 +303,8 @@ class TrialResult(Record, frozen=True, kw_only=True):
         kept: What it kept for later trials.
         threshold: What the score had to reach; None where it was not the score that decided.
         before: What it came to before it was compared with others of its case; None where it was not.
+        compared: The part of `judged` that compared the outputs of all variants of its case, and is counted in this
+            trial alone; None for none.
         judged: What its judges came to; None where none was asked.
         answer: What the subject's last reply said beside its output.
         test: The test as a config wrote it, secrets removed: its assertions and options.
@@ -358,6 +360,7 @@ class TrialResult(Record, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     content: Mapping[str, str] = field(default_factory=dict)
     definitions: tuple[Definition, ...] = ()
+    compared: Judged | None = None
 
     @property
     def passed(self) -> bool | None:

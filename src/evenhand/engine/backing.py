@@ -122,6 +122,10 @@ class Answers(Protocol):
         """Keeps an answer."""
         ...
 
+    def forget(self, key: str, draw: str) -> None:
+        """Takes an answer out again."""
+        ...
+
 
 class CallAccount(Protocol):
     """Lets calls through to an account. `engine.rate_limits.Account` learns how many."""

@@ -18,12 +18,10 @@ from __future__ import annotations
 import asyncio
 import mmap
 import os
-import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
@@ -32,6 +30,7 @@ from evenhand.core.errors import CodeError, EvenhandError, ProviderError, UsageE
 from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task, ToolCall
 from evenhand.core.provider import Provider
 from evenhand.core.run import REFUSED, UNSEEN
+from evenhand.core.scratch import scratch_file
 from evenhand.engine.budget import Spending
 from evenhand.providers.configured import reading_by
 
@@ -223,8 +222,8 @@ class Strangers:
         self._always = always
         self._lock = threading.Lock()
         self._present: WeakKeyDictionary[Witness, int] = WeakKeyDictionary()
-        handle, path = tempfile.mkstemp(prefix="evenhand-calls-")
-        self._file, self._path = handle, Path(path)
+        handle, path = scratch_file("calls")
+        self._file, self._path = handle, path
         os.write(handle, _QUIET)
         self._read = len(_QUIET)
         self._map = mmap.mmap(handle, len(_QUIET), access=mmap.ACCESS_READ)

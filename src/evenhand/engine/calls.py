@@ -28,6 +28,7 @@ import hashlib
 import time
 from asyncio import sleep
 from collections.abc import Awaitable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -38,6 +39,7 @@ from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
+from evenhand.core.unusable_answers import note_cached
 from evenhand.core.variant import Variant, identity
 from evenhand.engine.backing import (
     Answers,
@@ -240,6 +242,7 @@ class CallDesk:
         request: Request,
     ) -> Reply:
         draw = start.draw
+        note_cached(partial(cache.forget, request.key, draw))
         stored = cache.get(request.key, draw)
         if stored is None and self._replaying:
             # The answer to another trial of this run, which the cache had no time to keep.

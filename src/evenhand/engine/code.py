@@ -49,6 +49,7 @@ from evenhand.engine.tasks import cancelled_by_run, clear_frames, undo_own_cance
 from evenhand.engine.time_limit import TimeLimit, clock, left_until
 from evenhand.engine.trial import present
 from evenhand.engine.watchdog import TimeUp
+from evenhand.languages.methods import HOW_TO_CALL, needs_object, takes_self
 
 T = TypeVar("T")
 
@@ -552,6 +553,8 @@ def _import_error(path: Path, error: BaseException) -> CodeError:
 def _attribute(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
     value: object = module
     for part in name.split("."):
+        if takes_self(value, part):
+            raise CodeError(f"{path.name}: {needs_object(name)}", hint=HOW_TO_CALL)
         value = getattr(value, part, None)
     if callable(value):
         return value

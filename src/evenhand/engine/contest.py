@@ -23,7 +23,7 @@ from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Expectation
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.record import MutableRecord, Record
-from evenhand.core.run import TrialResult
+from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.engine.backing import RunJournal
 from evenhand.engine.capture import current
@@ -104,17 +104,36 @@ class Contests:
         contestants = [_as_before(result, contest) for result in entrants]
         current.set(carrier.log)
         carrier.compared = range(contest.first, contest.first + contest.size)
+        spent = carrier.spending.judged or Judged()
         variants = await asyncio.gather(
             *(_compared(referee, contestants, contest, carrier) for referee in contest.referees)
         )
         for i, contestant in enumerate(contestants):
             outcomes = [variant[i] for variant in variants]
             results[contestant.index] = _settled(contestant, contest, outcomes)
-        results[carrier.planned.index] = carrier.summed(results[carrier.planned.index])
+        results[carrier.planned.index] = replace(
+            carrier.summed(results[carrier.planned.index]),
+            compared=_since(spent, carrier.spending.judged),
+        )
         changed = [results[i] for i in earlier if i in results and results[i] != earlier[i]]
         for result in changed:
             self._journal.again(result.index)
         return [*changed, *(results[index] for index in sorted(live))]
+
+
+def _since(before: Judged, now: Judged | None) -> Judged | None:
+    """What judges came to since; None where they were not asked."""
+    if now is None or now.calls == before.calls:
+        return None
+    cost_usd = None
+    if now.cost_usd is not None and before.cost_usd is not None:
+        cost_usd = now.cost_usd - before.cost_usd
+    return Judged(
+        calls=now.calls - before.calls,
+        tokens_in=now.tokens_in - before.tokens_in,
+        tokens_out=now.tokens_out - before.tokens_out,
+        cost_usd=cost_usd,
+    )
 
 
 def _as_before(result: TrialResult, contest: Contest) -> TrialResult:

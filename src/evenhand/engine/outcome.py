@@ -34,7 +34,7 @@ from evenhand.core.requirement import CLOSE
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Scale, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
-from evenhand.core.traits import label_of
+from evenhand.core.traits import label_of, traits_of
 from evenhand.engine.call_context import Asked, asking, scorer_calls
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.guardian import running
@@ -168,8 +168,8 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
     """The outcome of what a scorer returned.
 
     Raises:
-        CodeError: It is not a Score, its scale has no two ends, or a number in it is none: NaN, an infinity, a text, or
-            beyond 1e100.
+        CodeError: It is not a Score, its scale has no two ends, the number is off it, or a number in it is none: NaN,
+            an infinity, a text, or beyond 1e100.
     """
     if not isinstance(score, Score):
         raise not_a_score(expectation, score)
@@ -181,6 +181,9 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
         raise CodeError(f"{label_of(expectation.scorer)} gave {value} for a score")
     if score.scale is not None:
         score = replace(score, scale=_scale(expectation, score.scale))
+    scale = score.scale or traits_of(expectation.scorer).scale
+    if value is not None and scale is not None:
+        _check_scale(expectation, value, scale)
     if score.named or score.named_weights:
         named, weights = (
             {name: _number(expectation, number) for name, number in numbers_by_name.items()}
@@ -188,6 +191,15 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
         )
         score = replace(score, named=named, named_weights=weights)
     return _outcome_of(expectation, score)
+
+
+def _check_scale(expectation: Expectation, value: float, scale: Scale) -> None:
+    low, high = scale
+    if not low - CLOSE <= value <= high + CLOSE:
+        raise CodeError(
+            f"{label_of(expectation.scorer)} gave {value:g}, which is off its scale from {low:g} to {high:g}",
+            hint="Correct the scorer, or the scale that its traits or its Score say.",
+        )
 
 
 def _scale(expectation: Expectation, scale: object) -> Scale:

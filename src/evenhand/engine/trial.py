@@ -196,7 +196,7 @@ class LiveTrial:
     def judge(self) -> Provider | None:
         return self.planned.judge
 
-    def provider(self, id: str) -> Provider:  # noqa: A002 (the word that users write)
+    def provider(self, id: str | Mapping[str, Any]) -> Provider:  # noqa: A002 (the word that users write)
         if self.planned.models is None:
             raise UsageError(f"no model can be named here, and '{id}' is", hint="Give a provider.")
         return self.planned.models(id)

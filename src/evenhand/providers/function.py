@@ -26,6 +26,7 @@ from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import is_reference, split_reference
+from evenhand.languages.methods import HOW_TO_CALL, is_method_of_object, needs_object
 from evenhand.providers.chat import seconds
 from evenhand.providers.embeddings import labelled, numbers
 from evenhand.providers.local_code import code_digest, latency_s, paid_for, replied, shown_to_code
@@ -186,6 +187,8 @@ def _look_for(wanted: Wanted, path: Path, function: str) -> None:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         why = error.msg if isinstance(error, SyntaxError) else str(error)
         raise wanted.refused(f"cannot be used: {path.name}{line} is not Python: {why}") from None
+    if is_method_of_object(tree, function):
+        raise wanted.refused(f"cannot be used: {needs_object(function)}", HOW_TO_CALL)
     names, open_ = _names_in(tree)
     candidates = (
         [function.partition(".")[0]] if function else [name for name, _, _ in _CALLED.values()]

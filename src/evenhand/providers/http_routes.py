@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import ssl
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
-from typing import IO
 from urllib.parse import quote, urlsplit
 
 from evenhand.core.errors import BadRequest, Unreachable
 from evenhand.core.record import Record
+from evenhand.core.scratch import ScratchFolder
 
 PROXIES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 """What proxies may speak."""
@@ -131,7 +131,7 @@ def authorities() -> str:
             ) from None
     if len(named) == 1:
         return named[0][1]
-    return _joined(tuple(path for _, path in named)).name
+    return _joined(tuple(path for _, path in named))
 
 
 def _system_bundle() -> str:
@@ -146,13 +146,13 @@ def _system_bundle() -> str:
 
 
 @cache
-def _joined(paths: tuple[str, ...]) -> IO[bytes]:
+def _joined(paths: tuple[str, ...]) -> str:
     """Files of certificates in one, which is there as long as this process: libcurl reads one file."""
-    joined = tempfile.NamedTemporaryFile(prefix="evenhand-authorities-", suffix=".pem")  # noqa: SIM115
-    for path in paths:
-        joined.write(Path(path).read_bytes() + b"\n")
-    joined.flush()
-    return joined
+    folder = ScratchFolder("authorities")
+    atexit.register(folder.cleanup)
+    joined = Path(folder.name, "joined.pem")
+    joined.write_bytes(b"".join(Path(path).read_bytes() + b"\n" for path in paths))
+    return str(joined)
 
 
 def _is_here(name: str) -> bool:

@@ -6,13 +6,14 @@ project, `[tool.evenhand]` in pyproject.toml; else EVENHAND_JUDGE. The model tha
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
-from evenhand.core.provider import Provider, judge_id
+from evenhand.core.provider import Provider, judge_id, misset
 from evenhand.core.record import Record
 from evenhand.languages.documents.project import Project, project_for
 from evenhand.providers.catalog import KEYS, create, key_missing, timed
@@ -105,15 +106,29 @@ class Roster:
         self._fill = fill
         self._made: dict[tuple[str, float | None], Provider] = {}
 
-    def __call__(self, name: str, timeout_s: float | None = None) -> Provider:
-        """The model with this name, the same one each time.
+    def __call__(self, name: str | Mapping[str, Any], timeout_s: float | None = None) -> Provider:
+        """The model with this name, or with these settings, `{"id": …, "config": {…}}`; the same one each time.
 
         Raises:
             UsageError: Nobody knows it.
         """
+        if isinstance(name, Mapping):
+            return self._with_settings(name, timeout_s)
         key = (model_id(name), timeout_s)
         if key not in self._made:
             self._made[key] = self.make(name, timeout_s=timeout_s)
+        return self._made[key]
+
+    def _with_settings(self, model: Mapping[str, Any], timeout_s: float | None) -> Provider:
+        if wrong := misset(cast("Mapping[object, object]", model)):
+            raise UsageError(f"the model {str(model.get('id'))!r:.60}: {'; '.join(wrong)}")
+        written = json.dumps(model, sort_keys=True, default=repr)
+        key = (written, timeout_s)
+        if key not in self._made:
+            label, config = model.get("label") or "", model.get("config")
+            self._made[key] = self.make(
+                model["id"], label=label, config=config, timeout_s=timeout_s
+            )
         return self._made[key]
 
     def make(
@@ -143,15 +158,19 @@ class Roster:
         )
 
     def of(self, model: object) -> Provider | None:
-        """The model of this name; or the user's own provider, as it is. None for None.
+        """The model of this name or with these settings; or the user's own provider, as it is. None for None.
 
         Raises:
             UsageError: Nobody knows the name.
         """
         model = model if model is None or isinstance(model, str) else judge_id(model)
-        return self(model) if isinstance(model, str) else cast("Provider | None", model)
+        if isinstance(model, (str, Mapping)):
+            return self(cast("str | Mapping[str, Any]", model))
+        return cast("Provider | None", model)
 
-    def wrong(self, name: str, timeout_s: float | None = None) -> UsageError | None:
+    def wrong(
+        self, name: str | Mapping[str, Any], timeout_s: float | None = None
+    ) -> UsageError | None:
         """What is wrong with a name; None for one that somebody knows, which is among those `made` from now on."""
         try:
             self(name, timeout_s)
@@ -166,8 +185,9 @@ class Roster:
             model: Its name, or a provider; None, and what nobody knows, lack no key.
             judges: It judges, or is asked by a scorer.
         """
-        if isinstance(model, str):
-            model = None if self.wrong(model) else self(model)
+        if isinstance(model, (str, Mapping)):
+            written = cast("str | Mapping[str, Any]", model)
+            model = None if self.wrong(written) else self(written)
         provider = cast("Provider | None", model)
         key = key_missing(provider, judges=judges) if provider is not None else ""
         if provider is None or not key:

@@ -126,7 +126,7 @@ def estimate_lines(
         lines.append(
             f"  going by run {short_id(precedent.run)} ({settled}):"
             if estimates
-            else f"  run {short_id(precedent.run)} made no calls; evals that changed since then may make some"
+            else f"  run {short_id(precedent.run)} recorded no calls, so how many a run makes is not known"
         )
     for estimate in estimates:
         tokens = (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from evenhand.analysis.summaries.column_names import column_names
+from evenhand.analysis.summaries.compared_spending import compared_spending
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.core.score import OFF_SCALE
 from evenhand.core.scripted import SCRIPTED
-from evenhand.core.wording.words import count, near, paid, safe, seconds, tokens
+from evenhand.core.wording.words import count, money, near, paid, safe, seconds, tokens
 from evenhand.store.counted import ModelUsage, added
 from evenhand.store.runfile import RunFile
 
@@ -34,6 +35,7 @@ def warnings(run: RunFile) -> list[str]:
         *_unprotected(run),
         *_off_scale(run),
         *_waited(run),
+        *_compared(run),
     ]
 
 
@@ -93,8 +95,18 @@ def _unrecorded(run: RunFile) -> list[str]:
             lines.append(
                 f"{count(number, 'call')} {which} "
                 f"{'was' if number == 1 else 'were'} {what}: {', '.join(named[:NAMED])}{more}"
+                + "".join(
+                    remedy for way, remedy in _RECORDED_BY if any(way in name for name in these)
+                )
             )
     return lines
+
+
+_RECORDED_BY = (
+    ("through http.client", "; requests, httpx and aiohttp are recorded, and urllib isn't"),
+    ("on the event loop", "; use an async client there, or asyncio.to_thread"),
+)
+"""What to use instead, by what the name of an unrecorded call has in it."""
 
 
 def _waited(run: RunFile) -> list[str]:
@@ -108,6 +120,20 @@ def _waited(run: RunFile) -> list[str]:
         f"the wait; if scorers or your own code cause it, run fewer trials at once (-j)"
     )
     return [line]
+
+
+def _compared(run: RunFile) -> list[str]:
+    """The calls that compared the outputs of all variants, which are counted in the costs of one."""
+    if run.meta.status == "running":
+        return []
+    variants = run.meta.variants
+    names = dict(zip((one.index for one in variants), column_names(variants), strict=True))
+    return [
+        f"{count(spent.calls, 'judge call')}{f' ({money(spent.cost_usd)})' if spent.cost_usd else ''} compared the "
+        f"outputs of all variants, and {'counts' if spent.calls == 1 else 'count'} in {safe(names[variant])} alone"
+        + ("" if run.meta.is_scripted else ": don't compare the variants' costs")
+        for variant, spent in compared_spending(run).items()
+    ]
 
 
 def _off_scale(run: RunFile) -> list[str]:

@@ -32,8 +32,9 @@ from evenhand.core.json_schema import strict_object
 from evenhand.core.json_shapes import is_number
 from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.named_models import name_model
-from evenhand.core.provider import Provider, judge_id
+from evenhand.core.provider import Provider, judge_id, misset
 from evenhand.core.thoughts import TAGS
+from evenhand.core.unusable_answers import forgotten_if_unusable
 from evenhand.scorers.deciding import CASCADE, DECIDED, FALLBACK, decided, decider_in, reply_details
 from evenhand.scorers.json_objects import whole_objects
 from evenhand.scorers.judge_prompt import JudgePrompt, conversation
@@ -43,8 +44,9 @@ from evenhand.scorers.opposite import Question
 T = TypeVar("T")
 _MARK = re.compile(r"\b[0-9a-f]{12}\b")
 Judge = str | Sequence[str] | Mapping[str, Any] | Provider | Model
-"""Who may judge: a model's id, `anthropic:claude-sonnet-4-5`; a list of ids, each in place of the one before when that
-is over its quota or out of reach; a cascade, `{"first": …, "then": …}`; a provider, or a model that is lent already."""
+"""Who may judge: a model's id, `anthropic:claude-sonnet-4-5`; one with settings, `{"id": …, "config": …}`; a list
+of ids, each in place of the one before when that is over its quota or out of reach; a cascade,
+`{"first": …, "then": …}`; a provider, or a model that is lent already."""
 
 OUT_OF_REACH = (RateLimited, QuotaExhausted, Overloaded, Unreachable, ConnectionFailed, TimedOut)
 """After which of a judge's errors its fallback is asked: quota and outage, after all retries."""
@@ -93,12 +95,19 @@ def check_judge(judge: object) -> None:
     if isinstance(judge, Mapping) and "first" in judge:
         name_model(str(judge_id(judge)))  # pyright: ignore[reportUnknownArgumentType] (read by who makes it)
         return
+    if isinstance(judge, Mapping) and "id" in judge:
+        model = cast("Mapping[object, object]", judge)
+        if wrong := misset(model):
+            raise UsageError(f"judge= {'; '.join(wrong)}")
+        name_model(str(model["id"]))
+        return
     can_answer = hasattr(judge, "generate") or hasattr(judge, "request")
     if judge is None or (can_answer and not isinstance(judge, type)):
         return
     raise UsageError(
         f"judge= takes a model, and this is {judge!r}",
-        hint="Write its id, judge='anthropic:claude-sonnet-4-5', or give a provider.",
+        hint="Write its id, judge='anthropic:claude-sonnet-4-5', or its settings as well, "
+        "judge={'id': 'anthropic:claude-sonnet-4-5', 'config': {'temperature': 0}}.",
     )
 
 
@@ -112,7 +121,9 @@ def chosen_judge(judge: Judge | None, trial: Trial) -> Provider | Model:
     if chosen is None:
         raise UsageError("no judge is named", hint=NAME_A_JUDGE)
     chosen = judge_id(chosen)
-    return trial.provider(chosen) if isinstance(chosen, str) else cast("Provider | Model", chosen)
+    if isinstance(chosen, (str, Mapping)):
+        return trial.provider(cast("str | Mapping[str, Any]", chosen))
+    return cast("Provider | Model", chosen)
 
 
 def lent_judge(judge: Judge | None, trial: Trial) -> Model:
@@ -216,6 +227,11 @@ def _stood_in(reply: Reply, model: Model, reasons: Sequence[str]) -> Reply:
 
 
 async def _asked(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
+    with forgotten_if_unusable():
+        return await _answered(model, asking)
+
+
+async def _answered(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
     prompt, read, keys, schema, form = asking
     decider = decider_in(model)
     if decider is not None:

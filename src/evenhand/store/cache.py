@@ -28,7 +28,9 @@ from evenhand.store.schema import CACHE_ID, CACHE_MIGRATIONS, prepare
 
 LITTLE = 64 * 1024
 """Bytes: with less than this free, a write that fails has failed for lack of room."""
-_Put = tuple[str, str, bytes, bytes, float | None, float]
+_Row = tuple[str, str, bytes, bytes, float | None, float]
+_Change = tuple[str, str, _Row | None]
+"""What becomes of the answer to a request and draw: another one, or none."""
 
 
 class CachedReply(Record, frozen=True):
@@ -36,6 +38,9 @@ class CachedReply(Record, frozen=True):
 
     body: bytes
     latency_s: float | None
+
+
+_NOT_PENDING = CachedReply(b"", None)
 
 
 class CacheEntry(Record, frozen=True):
@@ -69,10 +74,10 @@ class Cache:
         self.path = folder / "answers.db"
         self._warn = warn or (lambda _: None)
         self._broken = False
-        self._queue: queue.SimpleQueue[_Put | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Change | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._reader: sqlite3.Connection | None = None
-        self._pending: dict[tuple[str, str], CachedReply] = {}
+        self._pending: dict[tuple[str, str], CachedReply | None] = {}
         self._committed = False
         if self.path.exists():
             self._reader = self._open()
@@ -85,8 +90,8 @@ class Cache:
     def get(self, key: str, draw: str) -> CachedReply | None:
         """The answer to this request, this draw of it; None when there is none."""
         # What is not committed yet cannot be seen by the reader's connection.
-        pending = self._pending.get((key, draw))
-        if pending is not None:
+        pending = self._pending.get((key, draw), _NOT_PENDING)
+        if pending is not _NOT_PENDING:
             return pending
         if self._reader is None:
             # Before the first commit there may be no file to open.
@@ -108,15 +113,24 @@ class Cache:
         self, key: str, draw: str, identity: bytes, body: bytes, latency_s: float | None
     ) -> None:
         """Keeps an answer, when there is time. Known secrets in it, and in what was asked, are left out."""
+        identity, body = known.without(identity), known.without(body)
+        row = (key, draw, identity, body, latency_s, time.time())
+        self._change(key, draw, row, CachedReply(body, latency_s))
+
+    def forget(self, key: str, draw: str) -> None:
+        """Takes an answer out again."""
+        if self.get(key, draw) is not None:
+            self._change(key, draw, None, None)
+
+    def _change(self, key: str, draw: str, row: _Row | None, reply: CachedReply | None) -> None:
         if self._broken:
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="evenhand-cache", daemon=True)
             self._thread.start()
-        identity, body = known.without(identity), known.without(body)
         # Before it is queued: the writer forgets an answer here once it has written it, and must not come first.
-        self._pending[key, draw] = CachedReply(body, latency_s)
-        self._queue.put((key, draw, identity, body, latency_s, time.time()))
+        self._pending[key, draw] = reply
+        self._queue.put((key, draw, row))
 
     def close(self) -> None:
         """Writes what waits and lets go."""
@@ -199,7 +213,7 @@ class Cache:
         if db is None:
             return
         fd = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        rows: list[_Put] = []
+        rows: list[_Change] = []
         last = False
         try:
             while not last:
@@ -218,9 +232,15 @@ class Cache:
                 if rows:
                     with turn(fd):
                         db.execute("begin immediate")
-                        db.executemany(
-                            "insert or replace into answer values (?, ?, ?, ?, ?, ?)", rows
-                        )
+                        for key, draw, row in rows:
+                            if row is None:
+                                db.execute(
+                                    "delete from answer where key = ? and draw = ?", (key, draw)
+                                )
+                            else:
+                                db.execute(
+                                    "insert or replace into answer values (?, ?, ?, ?, ?, ?)", row
+                                )
                         db.execute("commit")
                     self._committed = True
                     for row in rows:  # from here on the table answers for them

@@ -88,6 +88,7 @@ class Detail(Struct, omit_defaults=True, gc=False, kw_only=True):
     kept: Any = None
     threshold: float | None = None
     before: Verdict | None = None
+    compared: Judged | None = None
     judged: Judged | None = None
     answer: AnswerDetails = NO_DETAILS
     scale: Scale | None = None
@@ -144,6 +145,7 @@ def parts_of(result: TrialResult) -> tuple[CasePart, TestPart, Detail]:
             kept=result.kept,
             threshold=result.threshold,
             before=result.before,
+            compared=result.compared,
             judged=result.judged,
             # msgspec leaves out a default only if the value is the very same object.
             answer=result.answer if result.answer != NO_DETAILS else NO_DETAILS,

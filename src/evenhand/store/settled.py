@@ -155,6 +155,10 @@ class SettledTrials(ReadsRun):
         """The trials in whose outcomes a scorer left a `warning` that begins so, in the plan's order."""
         return self._with(warning_sign(start))
 
+    def comparing(self) -> Iterator[TrialResult]:
+        """The trials in which judges' calls that compared all variants of a case are counted, and few others."""
+        return self._with(b'"compared":')
+
     def measuring(self, start: str) -> Iterator[TrialResult]:
         """The trials with a metric whose name begins so, and few others, in the plan's order."""
         return self._with(metric_sign(start))

@@ -77,6 +77,7 @@ def test_every_option_of_promptfoo_eval_is_taken_or_answered(evenhand: Run) -> N
     [
         ("view -y", "opened without a question"),
         ("view -n", "--no-browser"),
+        ("view --no-open", "--no-browser"),
         ("init --no-interactive", "Nothing is asked."),
         ("import x.json --new-id", "imported once"),
         ("export latest -o x.json", "--to"),

@@ -9,6 +9,7 @@ import pytest
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.expect import Expectation, all_pass
 from evenhand.core.score import Score
+from evenhand.core.traits import Traits
 from evenhand.engine.outcome import checked_outcome, error_outcome
 
 
@@ -18,6 +19,28 @@ class Asked:
 
     def score(self, output, trial):
         raise NotImplementedError
+
+
+class OnItsScale(Asked):
+    traits = Traits(scale=(1.0, 5.0))
+
+
+@pytest.mark.parametrize(
+    "score", [Score(7.0, True), Score(0.5, True, scale=(1.0, 5.0)), Score(-1.0, True)]
+)
+def test_a_number_off_the_scorers_own_scale_is_an_error(score: Score):
+    """By the scale that its traits or its Score say; it names scorer, value and scale."""
+    scorer = Asked() if score.scale else OnItsScale()
+    message = rf"asked gave {score.value:g}, which is off its scale from 1 to 5"
+    with pytest.raises(CodeError, match=message):
+        checked_outcome(Expectation("x", scorer), score)
+
+
+@pytest.mark.parametrize("value", [1.0, 5.0, 5.0000000001, None])
+def test_a_number_on_the_scale_or_none_is_no_error(value: float | None):
+    """Nor is one that rounding put beside its end."""
+    outcome = checked_outcome(Expectation("x", OnItsScale()), Score(value, True))
+    assert (outcome.outcome, outcome.score) == ("pass", value)
 
 
 @pytest.mark.parametrize(

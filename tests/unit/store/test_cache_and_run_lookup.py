@@ -53,6 +53,25 @@ def test_an_absent_cache_is_empty_and_is_not_made_by_looking(tmp_path: Path):
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.parametrize("closed", [False, True])
+def test_one_answer_is_forgotten(tmp_path: Path, closed: bool):
+    """Whether it is written yet or waits; the others stay, and another answer may take its place."""
+    cache = Cache.open(tmp_path)
+    for key in ("a", "b", "c"):
+        cache.put(key, "0.0", b"", b"old", None)
+    if closed:
+        cache.close()
+        cache = Cache.open(tmp_path)
+    for key in ("a", "b", "never there"):
+        cache.forget(key, "0.0")
+    cache.put("b", "0.0", b"", b"new", None)
+    for _ in range(2):
+        replies = [cache.get(key, "0.0") for key in "abc"]
+        assert [reply and reply.body for reply in replies] == [None, b"new", b"old"]
+        cache.close()
+        cache = Cache.open(tmp_path)
+
+
 def test_clearing_forgets_everything(tmp_path: Path):
     """And says how much that was."""
     cache = Cache.open(tmp_path)

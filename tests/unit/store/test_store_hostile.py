@@ -624,7 +624,9 @@ def test_a_write_that_fails_gives_the_cache_up(tmp_path: Path):
     said: list[str] = []
     cache = Cache.open(tmp_path, said.append)
     cache.put("k", "0", b"", b"x", None)
-    cache._queue.put(("k", "0", b"", object(), None, 0.0))  # something that no table takes
+    cache._queue.put(
+        ("k", "0", ("k", "0", b"", object(), None, 0.0))
+    )  # something that no table takes
     cache.close()
     assert len(said) == 1
 

@@ -7,7 +7,7 @@ another answer makes it another one. What it asks tells it all the same, where n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_di
 from evenhand.analysis.comparison.pairing import once, paired, with_verdicts
 from evenhand.analysis.comparison.same_test import Likeness, other_evals, same_outputs, withheld_of
 from evenhand.analysis.summaries.column_names import column_names, full_names
+from evenhand.analysis.summaries.compared_spending import compared_spending
 from evenhand.analysis.trust.run_basis import system_of
 from evenhand.core.definition import brief
 from evenhand.core.encoding import digest, encode
@@ -140,6 +141,9 @@ def compared_runs(
             for each in judged_differences(before, after, pairs, columns_of)
             if not metrics or each.metric in metrics
         ]
+        carried = [
+            compared_spending(run) if "cost" in metrics else {} for run in (first.run, second.run)
+        ]
         runs = _state(first, second, mine, theirs), _state(second, first, theirs, mine)
     _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
     _check_names([*mine.values(), *theirs.values()], metrics, lower, cluster)
@@ -165,7 +169,11 @@ def compared_runs(
                 columns=columns,
                 first_alone=[name for name in measured[0] if name not in measured[1]],
                 second_alone=[name for name in measured[1] if name not in measured[0]],
-                notes=[*([f"! {other}"] if other and named else []), *likeness.notes()],
+                notes=[
+                    *([f"! {other}"] if other and named else []),
+                    *_carried(carried, (variants[0][i].index, variants[1][j].index), columns),
+                    *likeness.notes(),
+                ],
             )
         )
         both = measured[0] & measured[1]
@@ -205,6 +213,16 @@ def compared_runs(
         pairs=states,
         earlier=tuple(history.notes),
     )
+
+
+def _carried(
+    carried: Sequence[Collection[int]], pair: tuple[int, int], columns: tuple[str, str]
+) -> Iterator[str]:
+    """That the cost of one of two columns holds the calls that compared all variants."""
+    holds = [variant in of_run for of_run, variant in zip(carried, pair, strict=True)]
+    if holds[0] != holds[1]:
+        name = columns[holds.index(True)]
+        yield f"! the cost of {name} includes the judge calls that compared the outputs of all variants"
 
 
 class _History(Record, frozen=True):

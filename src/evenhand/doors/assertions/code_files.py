@@ -9,6 +9,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Host
 from evenhand.doors.assertions.transform import is_python, split_reference
 from evenhand.languages.javascript.source import ENDINGS, is_reference
+from evenhand.languages.methods import HOW_TO_CALL, is_method_of_object, needs_object
 from evenhand.scorers.code_languages import language_of
 
 
@@ -73,6 +74,8 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
         for t in n.targets
         if isinstance(t, ast.Name)
     }
+    if is_method_of_object(tree, name):
+        return [(f"{path}: {needs_object(name)}", HOW_TO_CALL)]
     first = name.split(".")[0]
     # A star import may bring along any name.
     if first in names | others or "*" in others:

@@ -7,11 +7,11 @@ import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from evenhand.core.arguments import checked_class
 from evenhand.core.errors import UsageError
+from evenhand.core.scratch import ScratchFolder
 from evenhand.doors.conversations.toolbox import Toolbox
 
 _WAIT_S = 30
@@ -32,7 +32,7 @@ class DatabaseWorld(Toolbox):
         of = Path(of)
         if not of.is_file():
             raise UsageError(f"World.copy: there is no file {of}", hint="Name a SQLite file.")
-        folder = TemporaryDirectory(prefix="evenhand-world-")
+        folder = ScratchFolder("world")
         self._close = weakref.finalize(self, folder.cleanup)
         self._of = of.resolve()
         self.path = Path(folder.name) / f"{of.stem}.db"

@@ -20,7 +20,7 @@ from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
-from evenhand.core.provider import Provider, judge_id
+from evenhand.core.provider import Provider, judge_id, misset
 from evenhand.core.ranges import REPEATS, SHARE
 from evenhand.core.record import Record
 from evenhand.core.requirement import Bound
@@ -75,8 +75,9 @@ class EvalSet:
     Args:
         name: For reports.
         data: The cases; without any, each eval is run once.
-        model: The model that evals are given as `model`: an id such as `openai:chat:gpt-5-mini`, or a provider.
-        judge: The model that judges: an id or a provider; or a list of ids, each in place of the one before when that
+        model: The model that evals are given as `model`: an id such as `openai:chat:gpt-5-mini`, one with settings,
+            `{"id": …, "config": {"temperature": 0}}`, or a provider.
+        judge: The model that judges, written likewise; or a list of ids, each in place of the one before when that
             is over its quota or out of reach; or a cascade, `{"first": …, "then": …}`.
         over: Axes to run over, each a list; every combination is a variant. `model` may be one of them.
         repeats: How often each case is run.
@@ -105,7 +106,7 @@ class EvalSet:
         name: str,
         *,
         data: Dataset | Iterable[Case | Mapping[str, Any]] | None = None,
-        model: str | Provider | None = None,
+        model: str | Mapping[str, Any] | Provider | None = None,
         judge: str | Sequence[str] | Mapping[str, Any] | Provider | None = None,
         over: Mapping[str, Sequence[Any]] | None = None,
         repeats: int = 1,
@@ -386,12 +387,17 @@ def _not_a_model(role: str, value: object) -> list[str]:
         return []
     if hasattr(value, "request") and not isinstance(value, type):
         return []
+    if isinstance(value, Mapping) and "id" in value:
+        return [f"{role}= {what}" for what in misset(cast("Mapping[object, object]", value))]
     if inspect.isroutine(value):
         file = f"name its file, {role}='file://answers.py:{value.__name__}'"
         return [
             f"{role}= takes a model, and {value.__name__} is a function: call it in the eval, or {file}"
         ]
-    remedy = f"write an id, {role}='openai:chat:gpt-5-mini', or give a provider"
+    remedy = (
+        f"write an id, {role}='openai:chat:gpt-5-mini', or one with settings, "
+        f"{role}={{'id': 'openai:chat:gpt-5-mini', 'config': {{'temperature': 0}}}}"
+    )
     if role == "judge" and isinstance(value, Mapping):
         remedy += "; a cascade has the keys 'first', 'then' and 'risk'"
     return [f"{role}= takes a model, and this is {value!r}: {remedy}"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -548,6 +548,8 @@ def _name(evals: EvalSet, eval_: str) -> str:
 
 def _id(model: object) -> str | None:
     """A model as it was asked for."""
+    if isinstance(model, Mapping):
+        model = cast("Mapping[str, object]", model).get("id")
     if model is None or isinstance(model, str):
         return model
     return str(getattr(model, "id", type(model).__name__))

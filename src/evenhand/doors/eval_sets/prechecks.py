@@ -222,14 +222,15 @@ def _who_compares(evals: EvalSet, models: EvalSetRoster) -> Iterator[Problem]:
         if not isinstance(referee, AsksJudge):
             continue
         judge = referee.judge
-        wrong = models.wrong(judge) if isinstance(judge, str) else None
+        written = judge if isinstance(judge, (str, Mapping)) else None
+        wrong = models.wrong(written) if written is not None else None
         if judge is None and not models.judged:
             what = f"{referee} wants a judge, and no judge is named"
             yield Problem(*place, 0, what, NAME_A_JUDGE)
         elif wrong is not None:
             yield Problem(*place, 0, wrong.message, wrong.hint)
-        elif judge is None or isinstance(judge, str):
-            yield from _keyless(models, judge or models.judge, *place)
+        elif judge is None or written is not None:
+            yield from _keyless(models, written or models.judge, *place)
 
 
 def _keyless(models: EvalSetRoster, model: object, path: str, line: int) -> Iterator[Problem]:

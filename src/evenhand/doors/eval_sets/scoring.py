@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from evenhand.core.arguments import checked
@@ -19,6 +18,7 @@ from evenhand.core.case import Case, case_id
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.record import Record
+from evenhand.core.scratch import ScratchFolder
 from evenhand.core.traits import label_of
 from evenhand.doors.eval_sets.caseplan import case_plan, models_for, only_column
 from evenhand.engine.door import Finished, Settings, settle, waiting
@@ -123,7 +123,7 @@ async def score_async(
     with contextlib.ExitStack() as stack:
         stack.enter_context(using_definitions(definitions))
         if not keep:
-            folder = stack.enter_context(TemporaryDirectory(prefix="evenhand-"))
+            folder = stack.enter_context(ScratchFolder("scores"))
             # Only the run goes with the folder: the cache stays where it is.
             settings = replace(settings, home=Path(folder), cached_in=home)
         finished = await settle(plan, settings)

@@ -12,6 +12,7 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
+from evenhand.core.scratch import ScratchFolder
 from evenhand.core.traits import Traits
 from evenhand.doors.prompt_directories.counting import tokens, words
 from evenhand.doors.prompt_directories.hooks import LIMIT_S, hook_env, run_hook
@@ -111,9 +112,7 @@ class Verified:
     limit_s: float = LIMIT_S
 
     async def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002 (the Protocol's)
-        import tempfile  # noqa: PLC0415 (where there is a hook to run)
-
-        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+        with ScratchFolder("output") as folder:
             file = Path(folder) / "output.txt"
             # As the model wrote it: line ends are kept, and halves of characters too.
             file.write_text(text_of(output), "utf-8", "surrogatepass", newline="")

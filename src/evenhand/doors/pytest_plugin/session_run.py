@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import inspect
 import itertools
 import os
@@ -64,8 +63,9 @@ from evenhand.engine.replay.cassettes import record_cassettes
 from evenhand.engine.strays import holds, threads_over
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import Asker, LiveTrial
+from evenhand.languages.documents.project import Project
 from evenhand.providers.app_call import AppCall
-from evenhand.providers.catalog import create
+from evenhand.providers.roster import Roster
 from evenhand.providers.wrapped import Wrapped
 from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal
@@ -231,7 +231,7 @@ class SessionRun:
         self._count = itertools.count()
         self._settled = 0
         self._asked: dict[int, Provider] = {}
-        self._models = functools.cache(functools.partial(create, env=os.environ, base=root))
+        self._models = Roster(root, os.environ, project=Project())
         home = home_for(root)
         meta = RunMeta(
             id=new_id(home),

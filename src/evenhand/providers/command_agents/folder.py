@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from evenhand.core.errors import InfrastructureError
 from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Reply
 from evenhand.core.record import MutableRecord
+from evenhand.core.scratch import ScratchFolder
 
 MOST_FILES = 200
 LARGEST = 200_000
@@ -52,16 +52,13 @@ def fresh_folder(template: Path | None) -> Iterator[Path]:
     Raises:
         OSError: It cannot be made.
     """
-    place = Path(os.path.realpath(tempfile.mkdtemp(prefix="evenhand-agent-")))
-    own = place / "work"
-    try:
+    with ScratchFolder("agent") as place:
+        own = Path(os.path.realpath(place), "work")
         if template is None:
             own.mkdir()
         else:
             shutil.copytree(template, own, symlinks=True)
         yield own
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def template_digest(template: Path) -> str:

@@ -150,6 +150,11 @@ class Counter:
         if self._backing.cache is not None:
             self._backing.cache.put(*answer)
 
+    def _told_take_out(self, hand: Hand, key: str, draw: str) -> None:
+        del hand
+        if self._backing.cache is not None:
+            self._backing.cache.forget(key, draw)
+
     def _told_release(
         self,
         hand: Hand,

@@ -241,6 +241,9 @@ class FarAnswers:
     ) -> None:
         self._line.tell("put", key, draw, identity, body, latency_s)
 
+    def forget(self, key: str, draw: str) -> None:
+        self._line.tell("take_out", key, draw)
+
 
 class FarPermit(Permit):
     """A permit that the driver has.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import tempfile
 import threading
 from asyncio import sleep
 from collections import OrderedDict, deque
@@ -21,6 +20,7 @@ from typing import Any
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.plan import Plan, PlannedTrial
+from evenhand.core.scratch import ScratchFolder
 from evenhand.core.secrets import known
 from evenhand.core.version import __version__
 from evenhand.engine.code import CodeHost
@@ -211,7 +211,7 @@ class Worker:
             return ""
         line = DriverLine(self._send, asyncio.get_running_loop())
         line.say(("hello", hello))
-        with opened, tempfile.TemporaryDirectory(prefix="evenhand-worker-") as folder:
+        with opened, ScratchFolder("worker") as folder:
             await self._settle(plan, line, Path(folder) / "worker.running")
         return ""
 

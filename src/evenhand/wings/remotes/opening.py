@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -20,6 +19,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.scratch import ScratchFolder
 from evenhand.core.secrets import known
 from evenhand.languages.documents.findings import unreadable
 from evenhand.store.replacing import beside
@@ -298,7 +298,7 @@ class ObjectRemote:
         tables: dict[str, list[Part]] = {"trials": [], "outcomes": []}
 
         def table(kind: str, columns: Sequence[tuple[str, Kind]], rows: list[Row]) -> None:
-            with tempfile.TemporaryDirectory(prefix="evenhand-push-") as folder:
+            with ScratchFolder("push") as folder:
                 file = Path(folder) / "part.parquet"
                 write(file, columns, rows)
                 data = file.read_bytes()

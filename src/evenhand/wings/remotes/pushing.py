@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 from evenhand.core.document import Key, as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
+from evenhand.core.scratch import ScratchFolder
 from evenhand.store.labels.exchange import write_said
 from evenhand.wings.remotes.remote import Manifest, Remote, said_name, snapshot_of
 
@@ -85,7 +85,7 @@ def push(path: Path, remote: Remote) -> Pushed:
         StoreError: It cannot be read, or the remote not be written.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="evenhand-push-") as folder,
+        ScratchFolder("push") as folder,
         snapshot_of(path, Path(folder)) as run,
     ):
         there = remote.manifest(run.meta.id)

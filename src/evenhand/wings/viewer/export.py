@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
 from evenhand.analysis.filters.where import narrow
 from evenhand.core.errors import UsageError
 from evenhand.core.record import MutableRecord
+from evenhand.core.scratch import ScratchFolder
 from evenhand.render.export import export, formats
 from evenhand.store.runfile import RunFile
 
@@ -29,7 +29,7 @@ _LONGEST_NAME = 60
 class Exported(MutableRecord):
     """A file that was written; `folder` takes it away when it is closed."""
 
-    folder: tempfile.TemporaryDirectory[str]
+    folder: ScratchFolder
     path: Path
     name: str
 
@@ -58,7 +58,7 @@ def exported(
         raise UsageError(
             f"{format_!r:.40} is not known", hint=f"There are: {', '.join(formats())}."
         )
-    folder = tempfile.TemporaryDirectory(prefix="evenhand-")
+    folder = ScratchFolder("export")
     before = RunFile.open(baseline) if baseline else None
     try:
         with RunFile.open(path) as run:

@@ -408,6 +408,12 @@ def my_model(prompt: str) -> str:
         ({"judge": my_model}, "or name its file, judge='file://answers.py:my_model'"),
         ({"over": {"model": ["echo", 3]}}, "model= takes a model, and this is 3: write an id"),
         ({"judge": " "}, "judge= takes a model, and this is ' '"),
+        (
+            {"judge": {"id": "openai:gpt-5", "temperature": 0}},
+            "judge= 'temperature' is not known: a model has id, label, config",
+        ),
+        ({"over": {"model": [{"id": 5}]}}, "model= id is 5, not a model's id"),
+        ({"model": {"id": "echo", "config": "hot"}}, "model= config is 'hot', not settings"),
     ],
 )
 def test_a_model_that_is_neither_an_id_nor_a_provider_is_refused_when_the_set_is_made(

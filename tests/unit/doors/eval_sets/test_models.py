@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,83 @@ async def test_every_judge_may_be_named(tmp_path: Path, scorer: Any):
     assert trial.outcomes[0].outcome == "pass" or trial.outcomes[0].score == 0.5
     assert models == {"one"}
     assert trial.calls >= 1
+
+
+@pytest.mark.parametrize(
+    ("of_the_scorer", "of_the_set"),
+    [
+        ({"id": "openai:one", "config": {"temperature": 0.7, "cost": 0.000001}}, None),
+        (None, {"id": "openai:one", "config": {"temperature": 0.7, "cost": 0.000001}}),
+    ],
+)
+async def test_a_judge_is_named_with_its_settings(
+    tmp_path: Path, of_the_scorer: Any, of_the_set: Any
+):
+    """As in a config: its temperature is sent, and its price counts."""
+    scorer = Passes("is polite", judge=of_the_scorer)
+    with FakeProvider(Script(RULES)) as fake:
+        plan = plan_of([a_set(tmp_path, scorer, judge=of_the_set)], env=fake.env())
+        finished = await door.settle(plan, Settings(home=tmp_path, cache=False))
+    with RunFile.open(finished.path) as run:
+        (trial,) = run.trials()
+        (call,) = run.calls()
+    assert json.loads(call.start.identity)["body"]["temperature"] == 0.7
+    assert trial.outcome == "pass"
+    assert trial.cost_usd == pytest.approx(((trial.tokens_in or 0) + (trial.tokens_out or 0)) / 1e6)
+
+
+async def test_an_answer_without_a_verdict_is_asked_for_again_by_the_next_run(tmp_path: Path):
+    """It doesn't come from the cache. The run that received it repeats it, when it is resumed, for nothing."""
+    evals = a_set(tmp_path, Passes("is polite"), judge="openai:one")
+    rules = [Rule(("two verdicts",), "I would rather not say.", times=2), *RULES]
+    with FakeProvider(Script(rules)) as fake:
+
+        async def outcome(resume: Path | None = None) -> tuple[Path, str, int]:
+            plan = plan_of([evals], env=fake.env())
+            finished = await door.settle(plan, Settings(home=tmp_path), resume=resume)
+            with RunFile.open(finished.path) as run:
+                (trial,) = run.trials()
+            return finished.path, trial.outcome, len(fake.requests)
+
+        path, *first = await outcome()
+        _, *resumed = await outcome(resume=path)
+        _, *second = await outcome()
+        _, *third = await outcome()
+    assert (first, resumed, second, third) == (["error", 2], ["error", 2], ["pass", 3], ["pass", 3])
+
+
+async def test_an_answer_that_needed_a_second_question_comes_from_the_cache(tmp_path: Path):
+    """With what was answered to that: a rerun costs nothing."""
+    evals = a_set(tmp_path, Passes("is polite"), judge="openai:one")
+    rules = [Rule(("two verdicts",), "I would rather not say.", times=1), *RULES]
+    with FakeProvider(Script(rules)) as fake:
+        for _ in range(2):
+            finished = await door.settle(plan_of([evals], env=fake.env()), Settings(home=tmp_path))
+            with RunFile.open(finished.path) as run:
+                assert [trial.outcome for trial in run.trials()] == ["pass"]
+        assert len(fake.requests) == 2
+
+
+async def test_one_model_under_two_settings_is_two_variants(tmp_path: Path):
+    """Each has its label, and is asked with its own temperature."""
+    cold = {"id": "openai:one", "label": "cold", "config": {"temperature": 0}}
+    hot = {"id": "openai:one", "label": "hot", "config": {"temperature": 1}}
+    evals = EvalSet("settings", over={"model": [cold, hot]})
+    evals.path = tmp_path / "x_evals.py"
+
+    @evals.eval
+    async def only(expect: Any, model: Any) -> None:
+        expect(bool((await model.generate("two verdicts")).text), "answers")
+
+    with FakeProvider(Script(RULES)) as fake:
+        plan = plan_of([evals], env=fake.env())
+        finished = await door.settle(plan, Settings(home=tmp_path, cache=False))
+    with RunFile.open(finished.path) as run:
+        sent = sorted(
+            json.loads(call.start.identity)["body"]["temperature"] for call in run.calls()
+        )
+        labels = [variant.model for variant in run.meta.variants]
+    assert (labels, sent) == (["cold", "hot"], [0, 1])
 
 
 async def test_judges_over_http_are_held_to_their_schema(tmp_path: Path):

@@ -346,6 +346,7 @@ def test_a_plain_client_on_the_loop_is_sent_and_named(fake: FakeProvider, tmp_pa
     (warning,) = told(result)
     assert "1 call to models bypassed the recorder" in warning
     assert "on the event loop" in warning
+    assert warning.endswith("; use an async client there, or asyncio.to_thread")
 
 
 def test_a_plain_client_on_the_loop_is_an_error_where_recording_was_requested(
@@ -378,6 +379,7 @@ def test_what_cannot_be_recorded_is_named_and_refused_with_a_budget(
     result = settle(by_urllib, fake.url, tmp_path)
     assert result.passed
     assert "(through http.client)" in told(result)[0]
+    assert told(result)[0].endswith("requests, httpx and aiohttp are recorded, and urllib isn't")
     refused = settle(by_urllib, fake.url, tmp_path, max_cost_usd=1.0)
     assert refused.totals().errors == 1
     assert "can't be recorded" in refused.trials()[0].reason

@@ -8,7 +8,6 @@ import os
 import shlex
 import shutil
 import signal
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.message import Message, Model, Prompt
 from evenhand.core.plan import Plan
+from evenhand.core.scratch import ScratchFolder
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.expect import Expect
@@ -158,7 +158,7 @@ def _attached(task: SkillEval, skill: Skill) -> str:
 
 async def _done(command: list[str], task: SkillEval, skill: Skill | None) -> str:
     """Has an agent do a task in a folder of its own; what it printed, and the files that it wrote."""
-    with tempfile.TemporaryDirectory(prefix="evenhand-skill-") as name:
+    with ScratchFolder("skill") as name:
         folder = Path(name)
         for path in task.files:
             shutil.copy(path, folder / path.name)
