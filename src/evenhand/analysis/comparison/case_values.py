@@ -259,6 +259,12 @@ class Seen:
             if metric not in measured:
                 values.add(place, "error")
 
+    def bounds(self, metric: str) -> frozenset[str]:
+        """Which bounds there were on a metric: `least`, `most`. Of some, the run says itself that less is better."""
+        if metric in LOWER or metric in self.lower:
+            return frozenset({"most"})
+        return frozenset(self.bounded.get(metric, ()))
+
     def find(self, metric: str, case: str) -> Values | None:
         """What the case with this id came to; None where it has nothing of the kind."""
         number = self.cases.ids.find(case)

@@ -18,12 +18,26 @@ from evenhand.analysis.comparison.same_test import Likeness
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
-from evenhand.core.wording.words import count
+from evenhand.core.wording.words import clip, count, safe
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import Alone, Differences
 from evenhand.stats.tallies import OpenNumber, worth_of
+
+
+def undirected(metric: str, mine: Seen, theirs: Seen) -> str:
+    """That neither more nor less of a metric is better, and what to do, in words; empty where its bounds say which.
+
+    Of a word count from 40 to 100, a change from 90 to 50 is no worse. Whether values keep their bounds is in `passed`.
+    """
+    if len(mine.bounds(metric) | theirs.bounds(metric)) < 2:
+        return ""
+    name = clip(safe(metric), 40)
+    return (
+        f"{name} has lower and upper bounds, so neither more nor less of it is better: "
+        f"it is compared only if you name it (more is better, or less with --lower)"
+    )
 
 
 def paired(
@@ -81,11 +95,11 @@ def paired(
             data = prediction.data
         elif not drawn.alike:
             data = weighted(mine, pairs, scale, drawn, rates=rates)
-    bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
     # A metric that is only ever bounded from above is one of which less is better.
-    lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
+    lower = less or mine.bounds(metric) | theirs.bounds(metric) == {"most"}
     withheld = likeness.withheld
-    if not withheld and metric != PASSED and not lower:
+    # A latency in seconds may well become a hundred times as large on its one scale.
+    if not withheld and metric != PASSED and metric not in LOWER:
         withheld = other_scale(
             pairs.means()[0][0],
             pairs.means()[1][0],
