@@ -96,7 +96,7 @@ def paired(
         elif not drawn.alike:
             data = weighted(mine, pairs, scale, drawn, rates=rates)
     # A metric that is only ever bounded from above is one of which less is better.
-    lower = less or mine.bounds(metric) | theirs.bounds(metric) == {"most"}
+    lower = less or mine.bounds(metric) | theirs.bounds(metric) == frozenset({"most"})
     withheld = likeness.withheld
     # A latency in seconds may well become a hundred times as large on its one scale.
     if not withheld and metric != PASSED and metric not in LOWER:

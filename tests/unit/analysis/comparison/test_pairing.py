@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,7 +152,7 @@ def test_means_over_several_scales_are_told(tmp_path: Path):
     assert "several scales" not in str(alike)
 
 
-def bounded(value: float, *bounds: dict[str, float]) -> EvalSet:
+def bounded(value: float, *bounds: dict[str, Any]) -> EvalSet:
     """Twelve cases of one value on a scale from 1 to 5, which have these bounds in turn."""
     evals = EvalSet("tone", data=[{"id": f"c{i}", "input": i} for i in range(12)])
 
@@ -165,7 +166,8 @@ def bounded(value: float, *bounds: dict[str, float]) -> EvalSet:
     return evals
 
 
-LOWER_BOUND, UPPER_BOUND = {"at_least": 1.0}, {"at_most": 5.0}
+LOWER_BOUND: dict[str, Any] = {"at_least": 1.0}
+UPPER_BOUND: dict[str, Any] = {"at_most": 5.0}
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ LOWER_BOUND, UPPER_BOUND = {"at_least": 1.0}, {"at_most": 5.0}
     ids=["both", "by case", "changed"],
 )
 def test_what_has_bounds_on_both_sides_is_neither_better_nor_worse(
-    tmp_path: Path, before: list[dict[str, float]], after: list[dict[str, float]]
+    tmp_path: Path, before: list[dict[str, Any]], after: list[dict[str, Any]]
 ):
     """Neither more nor less of it is better, unless somebody names it; a gate passes by what passed."""
     first = run(bounded(4, *before), progress=False, home=tmp_path / "a")
