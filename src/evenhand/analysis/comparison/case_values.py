@@ -115,6 +115,11 @@ class Measured:
             states.count(_OTHER),
         )
 
+    @property
+    def in_error(self) -> bool:
+        """Whether some trial is in error."""
+        return _ERROR in self._states
+
     def values(self) -> Iterator[float]:
         """All numbers, trial by trial."""
         return (float(v) for v, s in zip(self._values, self._states, strict=True) if s == _VALUE)

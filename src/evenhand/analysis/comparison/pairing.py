@@ -100,9 +100,10 @@ def paired(
     withheld = likeness.withheld
     # A latency in seconds may well become a hundred times as large on its one scale.
     if not withheld and metric != PASSED and metric not in LOWER:
+        before, after = (array("d", filter(math.isfinite, means)) for means, _ in pairs.means())
         withheld = other_scale(
-            pairs.means()[0][0],
-            pairs.means()[1][0],
+            before,
+            after,
             *(side.scales.get(metric) for side in (mine, theirs)),
         )
     # Errors alone show nothing of a difference, not even how large one the cases would have shown.
@@ -257,11 +258,12 @@ def _declared(metric: str, mine: Seen, theirs: Seen) -> Scale | None:
 
 
 def _scale(
-    metric: str, sides: Iterable[Measured], declared: Scale | None
+    metric: str, sides: Sequence[Measured], declared: Scale | None
 ) -> tuple[bool, OpenNumber | None, bool]:
     """Whether a metric is a pass rate, what values it can have, and whether that is known.
 
-    Where it is not, they are taken to be the values that were seen; None where there are none.
+    Where it is not, they are taken to be the values that were seen, and any at all if a trial is in error. None where
+    no trial has a value.
     """
     if metric == PASSED:
         return True, OpenNumber(0.0, 1.0), True
@@ -277,6 +279,9 @@ def _scale(
         rates = scale == SHARES and shares
         if scale:
             return rates, OpenNumber(*scale), True
+    # What timed out would have been slower than all that came to an end.
+    if any(side.in_error for side in sides):
+        return False, OpenNumber(-math.inf, math.inf), False
     return False, OpenNumber(least, most), False
 
 
@@ -399,7 +404,7 @@ def other_scale(first: Sequence[float], second: Sequence[float], *declared: Scal
     >>> other_scale([0.5, 0.7], [0.9, 1.2], None, None)
     ''
     """
-    if not first or None not in declared:
+    if not first or not second or None not in declared:
         return ""
     one, two = _values(first), _values(second)
     for scale, values in zip(declared, (two, one), strict=True):

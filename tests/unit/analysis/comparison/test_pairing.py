@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import permutations
 from pathlib import Path
@@ -194,3 +195,47 @@ def test_what_has_bounds_on_both_sides_is_neither_better_nor_worse(
     outcome = gate(read_baseline(tmp_path / "b.evn"), second.file, 0.5)
     assert [one.metric for one in outcome.results] == ["passed"]
     assert "formal has lower and upper bounds" in " ".join(outcome.notes)
+
+
+def timed(*values: float | None) -> EvalSet:
+    """A case for each value, which no scale holds; None is an error."""
+    evals = EvalSet("slow", data=[{"id": f"c{i}", "input": i} for i in range(len(values))])
+
+    @evals.eval
+    def answers(case: Case, expect: Expect) -> None:
+        value = values[int(case.input)]
+        if value is None:
+            raise TimeoutError
+        expect(value, "took", at_most=10_000)
+
+    return evals
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [([50] * 24, [50] * 12 + [None] * 12), ([50] * 24, [10] * 12 + [None] * 12)],
+    ids=["the others alike", "the others better"],
+)
+def test_an_error_may_have_been_any_value_where_no_scale_is_known(
+    tmp_path: Path, before: list[float | None], after: list[float | None]
+):
+    """What timed out may be slower than all that came to an end, in either run."""
+    first = run(timed(*before), progress=False, home=tmp_path / "a")
+    second = run(timed(*after), progress=False, home=tmp_path / "b")
+    for sides in ((first, second), (second, first)):
+        for margin in (None, 5):
+            both = compare(*sides, metric="took", margin=margin)
+            assert both.verdict == "undecided"
+            assert "took: unknown over 24 cases" in str(both)
+            (row,) = both.document()["results"]
+            assert (row["difference_least"], row["difference_most"]) == (None, None)
+            json.dumps(row, allow_nan=False)
+
+
+def test_a_few_errors_leave_what_most_cases_show(tmp_path: Path):
+    """Nothing is said of the mean, and most cases are faster whatever the errors would have been."""
+    first = run(timed(*[50] * 24), progress=False, home=tmp_path / "a")
+    second = run(timed(*[10] * 20, *[None] * 4), progress=False, home=tmp_path / "b")
+    both = compare(first, second, metric="took", margin=5)
+    assert both.verdict == "non-inferior"
+    assert "lower in 20 of 24 cases, p = 0.002" in str(both)
