@@ -26,7 +26,7 @@ from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.environment import unset
+from evenhand.doors.promptfoo.environment import env_filled, unset
 from evenhand.languages.documents.findings import Findings, Place, problem_at
 from evenhand.languages.documents.tree import Document, read_document
 from evenhand.providers.catalog import key_missing
@@ -316,6 +316,7 @@ class FolderModels:
             ]
         self.files.add(path)
         self._reading.append(path)
+        document.value = env_filled(document.value, self._config.env)
         try:
             return self._of_document(document, base)
         finally:
