@@ -387,6 +387,7 @@ async def test_a_schema_is_an_object_or_text(given):
         (Assertion(type="contains-all", value=["a", "{{ b |"]), None),
         (Assertion(type="contains", value="x", metric="{{ 1 + }}"), "template"),
         (Assertion(type="is-json", value={"typ": "object"}), "'typ'"),
+        (Assertion(type="is-json", value={"items": {"format": "uid"}}), "the format 'uid'"),
         (Assertion(type="is-json", value="a: [b"), "neither JSON nor YAML"),
         (Assertion(type="contains-json", value=[1]), "not an object"),
         (Assertion(type="python", value="output =="), "is not Python"),
