@@ -104,6 +104,7 @@ async def one(type_: str, value=None, *, output="You have 30 days.", variables=N
             'not-contains-all "You, weeks"',
         ),
         ("icontains-any", ["DAYS"], {}, "pass", 'icontains-any "DAYS"'),
+        ("contains-any", ["weeks", None], {}, "fail", 'contains-any "weeks, null"'),
         ("icontains-all", ["DAYS", "you"], {}, "pass", 'icontains-all "DAYS, you"'),
         ("starts-with", "{{who}}", {"who": "You"}, "pass", 'starts-with "You"'),
         ("regex", r"\d+ days\.$", {}, "pass", r'regex "\d+ days\.$"'),
