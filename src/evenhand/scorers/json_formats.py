@@ -178,7 +178,7 @@ def unknown_format(schema: object) -> str:
     return next(filter(None, map(unknown_format, inner_schemas(schema))), "")
 
 
-def spelt_out(schema: object) -> object:
+def spelt_out(schema: Any) -> Any:
     """A schema in which `nullable` and the formats of numbers are written in keywords that the validator knows."""
     if not is_mapping(schema):
         return schema
