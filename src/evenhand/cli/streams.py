@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from evenhand.core.errors import StoreError
     from evenhand.store.runfile import RunFile
 
 
@@ -36,13 +37,32 @@ def printing() -> Iterator[None]:
     except BrokenPipeError:  # `evenhand show | head`
         drop()
     except OSError as error:
-        from evenhand.core.errors import StoreError
-
         drop()
-        raise StoreError(
-            f"stdout cannot be written: {error.strerror or error}",
-            hint="Nothing of the run is lost: `evenhand show` prints it again.",
-        ) from error
+        raise _full(error) from error
+
+
+def unwritable(error: OSError) -> StoreError | None:
+    """The error of a stdout that takes nothing, for what went wrong while a command printed; None if it isn't that."""
+    if error.filename is not None:
+        return None
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError as again:
+        drop()
+        return _full(again) if again.errno == error.errno else None
+    except ValueError:  # it is closed
+        return None
+    return None
+
+
+def _full(error: OSError) -> StoreError:
+    from evenhand.core.errors import StoreError
+
+    return StoreError(
+        f"stdout cannot be written: {error.strerror or error}",
+        hint="Nothing that is saved is lost: `evenhand show` prints a run again.",
+    )
 
 
 @contextlib.contextmanager

@@ -83,6 +83,35 @@ def test_a_report_that_cannot_be_written_is_said_to_be_lost_and_the_run_is_not(
     assert run(folder, "evenhand show --no-table") == (0, "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux's")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--version",
+        "--help",
+        "run --help",
+        "check",
+        "check --json",
+        "info scorers",
+        "cache stats",
+        "runs list",
+        "runs status",
+        "runs note latest read",
+        "runs history",
+        "init another",
+        "new judge tone",
+        "show",
+    ],
+)
+def test_a_full_stdout_is_said_in_a_sentence_by_every_command(folder: Path, command: str):
+    """It is never called a bug, and what was asked for may have been done."""
+    run(folder, "evenhand run --no-progress")
+    code, said = run(folder, f"evenhand {command} > /dev/full")
+    assert code == 3
+    assert "evenhand: stdout cannot be written: No space left" in said
+    assert "Traceback" not in said
+
+
 def test_what_is_opened_later_does_not_take_the_place_of_a_closed_stream(folder: Path):
     """Or else what a program prints that user code starts would end up in a file of the run."""
     (folder / "grader.py").write_text(
