@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import sys
@@ -17,11 +18,28 @@ def present() -> None:
     """Puts a stream that takes everything where a shell has closed stdout or stderr, so that nobody has to look.
 
     It takes their file numbers too: or else the next file that is opened, of a run perhaps, would be where the programs
-    that user code starts print to.
+    that user code starts print to. What a stream's encoding hasn't is written plainer: a pipe on Windows has no emoji.
     """
+    codecs.register_error(_PLAINER, _plainer)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 (for as long as we live)
+        elif getattr(stream, "errors", "") in ("strict", "surrogateescape"):
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                stream.reconfigure(errors=_PLAINER)
+
+
+_PLAINER = "evenhand-plainer"
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    """What is written in place of characters that an encoding hasn't."""
+    from evenhand.core.wording.words import plainer
+
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return plainer(error.object[error.start : error.end], error.encoding), error.end
 
 
 @contextlib.contextmanager

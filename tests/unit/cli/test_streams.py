@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -110,6 +111,26 @@ def test_a_full_stdout_is_said_in_a_sentence_by_every_command(folder: Path, comm
     assert code == 3
     assert "evenhand: stdout cannot be written: No space left" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("coding", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize(
+    "command",
+    ["info scorers", "info providers", "check", "check --json", "run", "show", "show --json", "data show d.csv --json"],
+)  # fmt: skip
+def test_a_stream_without_a_character_has_a_plainer_one(folder: Path, coding: str, command: str):
+    """A pipe on Windows has no emoji: it is no fault of ours, and JSON is JSON for whoever reads it."""
+    config = CONFIG.replace("yes it is", "€ 😀 ß").replace("VALUE", "😀")
+    (folder / "promptfooconfig.yaml").write_text(config, "utf-8")
+    (folder / "d.csv").write_text("id,input\n1,€ 😀 ß\n", "utf-8")
+    run(folder, "evenhand run --no-progress")
+    words = [sys.executable, "-c", "from evenhand.cli import main; main()", *command.split()]
+    env = {**os.environ, "PYTHONPATH": OURS, "PYTHONIOENCODING": f"{coding}:strict"}
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    if command.endswith("--json"):
+        document = json.loads(done.stdout.decode(coding))
+        assert "😀" in str(document) or command.startswith("check")
 
 
 def test_what_is_opened_later_does_not_take_the_place_of_a_closed_stream(folder: Path):
