@@ -20,7 +20,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import field
+from msgspec import Struct, field
 
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
@@ -174,15 +174,19 @@ def _terms(scorer: object) -> tuple[str, ...]:
     """The names of these arguments."""
     traits = getattr(scorer, "traits", None)
     terms = traits.asks if isinstance(traits, Traits) else None
-    if is_dataclass(scorer):
+    if isinstance(scorer, Struct) or is_dataclass(scorer):
         return _terms_of_class(type(scorer), terms)
     return _asking(getattr(scorer, "__dict__", ()), terms)
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _terms_of_class(
-    kind: type[DataclassInstance], terms: tuple[str, ...] | None
+    kind: type[Struct | DataclassInstance], terms: tuple[str, ...] | None
 ) -> tuple[str, ...]:
+    if issubclass(
+        kind, Struct
+    ):  # a record: its fields as a dataclass has them would have to be made
+        return _asking(kind.__struct_fields__, terms)
     return _asking((one.name for one in fields(kind)), terms)
 
 
