@@ -341,7 +341,7 @@ class FolderModels:
             whose,
             self._config,
             base,
-            place,
+            place=place,
             findings=findings,
             files=self.files,
         )
@@ -489,8 +489,8 @@ def read_settings(
     whose: str,
     config: Config,
     base: Path,
-    place: Place,
     *,
+    place: Place,
     findings: Findings,
     files: set[Path],
 ) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def _entry(item: object, config: Config, i: int, findings: Findings, files: set[
     label = str(item.get("label") or "")
     whose = f"prompt {label or i}"
     settings = read_settings(
-        item.get("config"), whose, config, config.base, place, findings=findings, files=files
+        item.get("config"), whose, config, config.base, place=place, findings=findings, files=files
     )
     return _Entry(raw, label, settings, place, id_)
 
