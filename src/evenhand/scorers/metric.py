@@ -376,8 +376,8 @@ def _wording(name: str) -> Metric:
 
     def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
         # A count of edits has no scale, unlike all other numbers of wording.
-        wanted = answered.expected
-        return answered.answer, EditDistance(wanted) if low else Wording(name, wanted)
+        reference = answered.expected
+        return answered.answer, EditDistance(reference) if low else Wording(name, reference)
 
     return Metric(
         name=name,
