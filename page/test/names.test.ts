@@ -31,3 +31,12 @@ test("equal names are cut alike, and signs of two halves stay whole", () => {
   assert.equal(first, second);
   assert.doesNotMatch(first!, /[\ud800-\udbff](?![\udc00-\udfff])/);
 });
+
+test("names of one group are told apart from those of another", () => {
+  const names = Array.from({ length: 200 }, (_, i) => `prompt number ${i} with words`);
+  for (const most of [17, 20, 24]) {
+    const cut = fitted(names, most);
+    assert.equal(new Set(cut).size, 200, cut.slice(0, 14).join(" | "));
+    assert.ok(cut.every((name) => [...name].length <= most));
+  }
+});

@@ -56,10 +56,15 @@ _NODE = re.compile(
     r"|(?:fetch|structuredClone|setInterval|setImmediate)\s*\("
     r"|new\s+(?:URL|URLSearchParams|TextEncoder|TextDecoder|AbortController|Headers|Request|Response|FormData|Blob"
     r"|WebSocket|Intl\.\w+)\b"
-    r"|(?:Buffer|Intl|crypto)\s*\.|process\s*\.\s*(?!env\b|cwd\b|platform\b|argv\b|nextTick\b)\w+)"
+    r"|typeof\s+(?:fetch|structuredClone|Buffer|Intl|crypto|URLSearchParams|TextDecoder|AbortController|WebAssembly)\b"
+    r"|(?:Buffer|Intl|crypto|URL|AbortSignal|WebAssembly)\s*\."
+    r"|process\s*\.\s*(?!env\b|cwd\b|platform\b|argv\b|nextTick\b)\w+)"
+    # The built-in engine has these, and knows no language's rules: 1234.5 stays without a comma, and ä follows z.
+    r"|\.\s*(?:toLocale(?:Date|Time)?String|localeCompare)\b"
     r"|^\s*export\s[^;\n]*?\bfrom\s*['\"]|\}\s*from\s*['\"]",
     re.MULTILINE,
 )
+_PART = re.compile(r"\$\{([^{}`]*)\}")
 _EXPORT = re.compile(r"^[ \t]*export\s+", re.MULTILINE)
 _DECLARED = re.compile(
     r"(?:async\s+)?(?:function\s*\*?|class)\s+([\w$]+)|(?:const|let|var)\s+([\w$]+)"
@@ -83,9 +88,14 @@ def masked(code: str) -> str:
 
 
 def wants_node(code: str) -> str:
-    """The first thing in the code that only Node has, as it is written; empty for none."""
+    """The first thing in the code that only Node has, or does right, as it is written; empty for none."""
     match = _NODE.search(masked(code))
-    return " ".join(match.group().split()).rstrip("({'\" .") if match else ""
+    if match:
+        return " ".join(match.group().split()).strip("({'\" .")
+    # A text in backticks may have code in it.
+    templates = (token["text"] or "" for token in _TOKEN.finditer(code) if "`" in token.group())
+    inside = (part for text in templates if text[:1] == "`" for part in _PART.findall(text))
+    return next(filter(None, map(wants_node, inside)), "")
 
 
 def body(code: str, *, declarations: bool = False) -> str:
