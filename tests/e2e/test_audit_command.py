@@ -202,6 +202,7 @@ def test_judges_are_asked_in_batches_and_a_detached_audit_is_collected_later(
         assert {**document, "run": ""} == {**live, "run": ""}
 
 
+@pytest.mark.thorough
 def test_a_thousand_cases_take_seconds(run: Run, tmp_path: Path):
     """Two seconds on a quiet machine; this one may be busy."""
     tests = [

@@ -33,6 +33,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.thorough(after=10)
 @pytest.mark.parametrize(("kind", "plant", "count"), EVERY, ids=[kind for kind, _, _ in EVERY])
 def test_planted_faults_are_found_and_nothing_is_said_of_the_others(
     kind: str, plant: object, count: int, tmp_path: Path

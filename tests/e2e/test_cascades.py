@@ -192,6 +192,7 @@ KEPT: dict[str, Change] = {
 }
 
 
+@pytest.mark.thorough
 def test_limits_hold_for_their_question_system_and_judges_alone(tmp_path: Path):
     """Of anything else nobody knows how sure a judge has to be, so that both are asked."""
     made = [row._replace(probability=0.97 if row.good else 0.03) for row in rows(coin=False)[:60]]

@@ -26,6 +26,7 @@ evaluators:
 """
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("page", ["deepeval", "ragas", "lm-eval", "platforms", "pydantic-evals"])
 def test_the_commands_of_a_page_run(page: str, tmp_path: Path):
     """As somebody types them who has the files."""

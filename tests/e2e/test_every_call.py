@@ -467,6 +467,7 @@ def test_a_call_that_belongs_to_no_trial_is_named_and_its_trial_knows_no_cost(
             assert [one.outcome for one in trial.outcomes] == ["error"] * 6
 
 
+@pytest.mark.thorough(after=10)
 @pytest.mark.parametrize("way", [*TIED, *UNTIED])
 @pytest.mark.parametrize("barred", ["replay", "budget"])
 def test_a_run_that_replays_or_has_a_budget_too_small_sends_nothing(

@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_plain_run_imports_nothing_of_judges_batches_and_comparisons(folder: Path):
-    """Nor of other vendors, tables and other tools."""
+    """Nor of other vendors, tables, cassettes and other tools."""
     with FakeProvider() as fake:
         env = {**os.environ, **fake.env()}
         imported = modules(folder, env, *QUIET, "--no-cache")
@@ -69,6 +69,8 @@ def test_a_plain_run_imports_nothing_of_judges_batches_and_comparisons(folder: P
         "evenhand.wings.interchange",
         "evenhand.wings.viewer",
         "evenhand.wings.fleet.",
+        "evenhand.store.cassette",
+        "evenhand.core.scrubbing",
         "numpy",
         "opentelemetry",
         "mcp",

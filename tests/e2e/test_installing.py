@@ -125,6 +125,7 @@ def test_the_page_names_whose_code_is_in_it() -> None:
     assert all(re.search(rf"\* {name} [\d.]+, .*Copyright", head) for name in ("diff", "marked"))
 
 
+@pytest.mark.thorough
 def test_where_npm_cannot_be_reached_the_rest_is_built_and_says_what_is_missing(
     checkout: Path, tmp_path: Path
 ) -> None:

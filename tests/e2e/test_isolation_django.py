@@ -309,6 +309,7 @@ def left(folder: Path) -> list[str]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough(after=1)
 def test_plain_and_async_functions_of_a_trial_share_its_connection(project: Path):
     """Fixtures and evals of both kinds in any mixture, side by side, each trial alone with what it writes."""
     found = ran(project, EVALS)
@@ -328,6 +329,7 @@ def test_plain_and_async_functions_of_a_trial_share_its_connection(project: Path
     assert "no database 'defualt'" in said["elsewhere"][1][0]
 
 
+@pytest.mark.thorough(after=1)
 def test_what_a_trial_does_too_late_is_refused(project: Path):
     """A thread that was left behind does not write by another connection, for good."""
     found = ran(project, LATE, concurrency=1)
@@ -359,6 +361,7 @@ except Exception as error:
     assert "in memory" in second
 
 
+@pytest.mark.thorough(after=1)
 def test_django_and_sqlalchemy_are_held_together(project: Path):
     """In any order, by plain and by async functions, also where two sets declare them in two orders."""
     found = ran(project, BOTH)

@@ -120,6 +120,7 @@ def test_what_was_saved_stays_where_the_api_answers_no_more(
     assert "file-1 is not saved" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_the_commands_of_the_page_run_one_after_the_other(tmp_path: Path):
     """As somebody types them who stands in the repository; the run of the example fails, as its answers do."""
     shutil.copytree(ROOT / "examples" / "openai-evals", tmp_path / "examples" / "openai-evals")

@@ -241,6 +241,7 @@ def test_what_would_be_asked_is_said_before(start):
     assert fake.ledger.total == before
 
 
+@pytest.mark.thorough
 def test_eval_sets_are_probed_with_what_their_models_answered(start):
     """With a model that was lent and with a client of the application's own: neither is asked again."""
     fake, evenhand = start(STRICT, {"evals/tides_evals.py": EVALS})

@@ -99,6 +99,7 @@ def without_times(text: str) -> str:
     return json.dumps([{k: v for k, v in row.items() if k not in {*TIMES, "run"}} for row in rows])
 
 
+@pytest.mark.thorough
 def test_exports_of_a_fleet_and_of_merged_shards_are_those_of_one_process(tmp_path: Path):
     """Passes, failures, errors, judges, contests and repeats; what differs is named above."""
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))

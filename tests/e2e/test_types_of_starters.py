@@ -72,6 +72,7 @@ def test_starters_and_grades_pass_mypy_strict(project: Path, mypy: list[str]) ->
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 @pytest.mark.parametrize("checked", ["evals", "."])
 def test_what_init_python_writes_passes_mypy_with_nothing_set(

@@ -171,6 +171,7 @@ LEFT = {
 """The folders that are not carried over whole, and what is said of it."""
 
 
+@pytest.mark.thorough(after=20)
 @pytest.mark.parametrize(
     "source",
     [

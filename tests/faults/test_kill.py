@@ -120,6 +120,7 @@ def test_a_killed_run_resumes_to_the_same_results_and_pays_for_no_reply_twice(
         assert (int(said[1]) if said else 0) == doubted.total(), resumed.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("cold")
 def test_a_run_killed_while_it_starts_leaves_nothing_behind_that_stops_the_next(

@@ -83,6 +83,7 @@ def test_scores_of_unlike_shapes_with_equal_means_raise_few_alarms(shape: str, s
         assert alarms / 100 <= 0.10, n
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(("n", "spread"), [(20, 0.5), (50, 0.5)])
 def test_what_scores_could_show_they_show_four_times_in_five(n: int, spread: float) -> None:
     """The mean of what twenty samples say of themselves is shown at least 75 times in a hundred draws."""
@@ -109,6 +110,7 @@ def test_what_pass_rates_could_show_they_show_four_times_in_five(n: int, differi
     assert 0.75 <= shown / 400 <= 0.86
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(("n", "p"), [(10, 0.9), (20, 0.5), (20, 0.9), (50, 0.95)])
 def test_intervals_over_repeats_hold_the_truth(n: int, p: float) -> None:
     """A rate, pass^3 and a difference, at least 92 times in a hundred less what 120 draws may be off."""
@@ -123,6 +125,7 @@ def test_a_comparison_of_equal_pass_rates_raises_few_alarms(n: int, p: float) ->
     assert bench.false_alarms_of_rates(n, p) <= 0.05
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("kind", ["ratings", "scores", "clusters", "repeats"])
 def test_comparisons_of_several_metrics_raise_few_alarms(kind: str) -> None:
     """At most 5 in a hundred among three metrics, and what 150 draws may be off: fewer than 8."""
@@ -130,6 +133,7 @@ def test_comparisons_of_several_metrics_raise_few_alarms(kind: str) -> None:
     assert sum(bench.false_alarm(random, 15, kind) for _ in range(150)) / 150 < 0.08
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("lost", [0.5, 1.0])
 @pytest.mark.parametrize("rate", [0.5, 0.9])
 def test_errors_make_nothing_better(rate: float, lost: float) -> None:
@@ -142,6 +146,7 @@ def test_errors_make_nothing_better(rate: float, lost: float) -> None:
     assert held >= 86
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("rate", [0.5, 0.9])
 def test_unequal_repeats_do_not_pass_for_more_cases(rate: float) -> None:
     """A fifth of twenty cases has ten trials: at least 92 in a hundred, less what 100 draws may be off."""

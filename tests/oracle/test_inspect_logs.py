@@ -62,6 +62,7 @@ def plain(messages: Any) -> list[dict[str, Any]]:
     return [one.model_dump(mode="json", exclude_none=True) for one in messages]
 
 
+@pytest.mark.thorough
 def test_ten_logs_are_read_as_inspect_reads_them(logs: Mapping[str, Any]):
     """Zstandard, deflate and JSON: samples, epochs, answers, scores, errors, usage, times, messages."""
     assert len(logs) >= 10

@@ -58,7 +58,7 @@ def test_the_row_of_tau_bench() -> None:
     published = (0.42, 0.2733, 0.22, 0.2)
     errors = (0.0522, 0.0555, 0.0565, 0.0571)
     for k, (rate, error) in enumerate(zip(published, errors, strict=True), 1):
-        found = of_tries([Tally(c, n - c) for c, n in tau_bench()], k)
+        found = of_tries([[Tally(c, n - c)] for c, n in tau_bench()], k)
         assert found is not None
         assert (found.cases, found.always[0]) == (50, pytest.approx(rate, abs=5e-5))
         mean, low, high = mean_of_sums((pass_hat(n, c, k), 1) for c, n in tau_bench()) or (

@@ -269,6 +269,7 @@ def of_who_and_when(row: dict[str, Any]) -> Act:
     return Act("agent", "team", 0, len(said) + 1, within=within)
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("name", DIALECTS)
 @pytest.mark.timeout(300)
 def test_recorded_agents_come_back_as_they_were(name: str):
@@ -300,6 +301,7 @@ def test_recorded_agents_come_back_as_they_were(name: str):
         assert len(new) == max(len(one.asked) for one in act.within if one.kind == "model")
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("name", DIALECTS)
 @pytest.mark.timeout(300)
 def test_recorded_teams_of_agents_come_back_as_they_were(name: str):

@@ -61,6 +61,7 @@ def test_corrected_intervals_cover_what_people_say_and_are_never_wider_than_thei
     assert covered >= 54
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize(
     ("rates", "common", "tpr", "tnr"),
     [

@@ -139,6 +139,7 @@ def measured(name: str, design: str, n: int) -> tuple[float, float, float, float
     return covered / DRAWS, tpr_covered / DRAWS, tnr_covered / DRAWS, width
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("design", ["active", "equal"])
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_weighted_intervals_cover_what_people_say_of_all_outputs(name: str, design: str):

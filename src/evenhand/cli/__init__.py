@@ -36,8 +36,11 @@ def main(args: Sequence[str] | None = None) -> None:
     present()
     words = list(sys.argv[1:] if args is None else args)
     if words in (["--version"], ["-V"]):  # scripts ask often: not worth importing anything
-        with printing():
-            sys.stdout.write(f"evenhand {__version__}\n")
+        try:
+            with printing():
+                sys.stdout.write(f"evenhand {__version__}\n")
+        except Exception as error:  # noqa: BLE001 (as in `_run`)
+            raise SystemExit(_failed(error, words)) from None
         return
     # With arguments, somebody's program goes on; a shell that completes a word runs no code of the user's.
     guarded = args is None and "_EVENHAND_COMPLETE" not in os.environ
@@ -160,10 +163,9 @@ def _run(words: list[str]) -> int:
 
     import click
 
-    from evenhand.cli.exits import NO_VERDICT, OUR_FAULT, USAGE, code_of, complaint
-    from evenhand.cli.streams import printing, tell
+    from evenhand.cli.exits import USAGE
+    from evenhand.cli.streams import printing
     from evenhand.cli.verbs import evenhand
-    from evenhand.core.errors import EvenhandError
 
     try:
         code = evenhand.main(args=words, prog_name="evenhand", standalone_mode=False)
@@ -183,45 +185,56 @@ def _run(words: list[str]) -> int:
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         return _end_interrupted()
-    except EvenhandError as error:
+    except Exception as error:  # noqa: BLE001 (whatever is left is ours; a script must not take it for "trials failed")
+        return _failed(error, words)
+    return code if isinstance(code, int) else 0
+
+
+def _failed(error: Exception, words: Sequence[str]) -> int:
+    """Says why a command ended, and gives its exit code."""
+    import errno
+    import traceback
+
+    from evenhand.cli.exits import NO_VERDICT, OUR_FAULT, USAGE, code_of, complaint
+    from evenhand.cli.streams import tell, unwritable
+    from evenhand.core.errors import EvenhandError
+
+    if isinstance(error, OSError):
+        error = unwritable(error) or error
+    if isinstance(error, EvenhandError):
         tell(complaint(error).removesuffix("\n"))
         return code_of(error)
-    except Exception as error:  # noqa: BLE001 (whatever is left is ours; a script must not take it for "trials failed")
-        # While a class is made, Python wraps what comes of Ctrl-C in a RuntimeError.
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            return _end_interrupted()
-        import errno
-        import traceback
-
-        # User code may have replaced what Python itself needs: then the traceback is not about us.
-        names = sys.modules.get("evenhand.engine.python_names")
-        if names is not None and (problem := names.trouble()):
-            tell(f"evenhand: ended without a verdict: {problem}")
-            return NO_VERDICT
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-            tell(
-                "evenhand: too many files are open\n  Allow more with `ulimit -n 1024`. "
-                "Replies received so far are saved: `evenhand resume` continues the run."
-            )
-            return NO_VERDICT
-        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-            # The name may hold anything, and is too long to print.
-            start = ascii(os.fsdecode(error.filename or ""))[1:80]
-            tell(f"evenhand: {start}…: no file has a name as long as this one")
-            return USAGE
-        if isinstance(error, FileNotFoundError) and _is_folder_gone():
-            tell("evenhand: the current folder has been deleted or moved\n  Go to one that exists.")
-            return USAGE
-        tell(traceback.format_exc().removesuffix("\n"))
-        if author := _of_package(words):
-            tell(f"evenhand: this is a fault of {author}. Please report the lines above there.")
-            return OUR_FAULT
+    # While a class is made, Python wraps what comes of Ctrl-C in a RuntimeError.
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        return _end_interrupted()
+    # User code may have replaced what Python itself needs: then the traceback is not about us.
+    names = sys.modules.get("evenhand.engine.python_names")
+    if names is not None and (problem := names.trouble()):
+        tell(f"evenhand: ended without a verdict: {problem}")
+        return NO_VERDICT
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         tell(
-            "evenhand: this is a bug in Evenhand. Replies received so far are saved: "
-            "`evenhand resume` continues the run. Please report the lines above."
+            "evenhand: too many files are open\n  Allow more with `ulimit -n 1024`. "
+            "Replies received so far are saved: `evenhand resume` continues the run."
         )
+        return NO_VERDICT
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        # The name may hold anything, and is too long to print.
+        start = ascii(os.fsdecode(error.filename or ""))[1:80]
+        tell(f"evenhand: {start}…: no file has a name as long as this one")
+        return USAGE
+    if isinstance(error, FileNotFoundError) and _is_folder_gone():
+        tell("evenhand: the current folder has been deleted or moved\n  Go to one that exists.")
+        return USAGE
+    tell(traceback.format_exc().removesuffix("\n"))
+    if author := _of_package(words):
+        tell(f"evenhand: this is a fault of {author}. Please report the lines above there.")
         return OUR_FAULT
-    return code if isinstance(code, int) else 0
+    tell(
+        "evenhand: this is a bug in Evenhand. Replies received so far are saved: "
+        "`evenhand resume` continues the run. Please report the lines above."
+    )
+    return OUR_FAULT
 
 
 _python_exit = os._exit

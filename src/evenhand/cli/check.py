@@ -13,7 +13,7 @@ import click
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.selecting import asked_for, selecting
-from evenhand.cli.streams import tell
+from evenhand.cli.streams import say_json, tell
 from evenhand.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,10 +66,8 @@ def _show(request: Asked, *, as_json: bool) -> None:
     estimates = plan.estimate()
     precedent = None if estimates else precedent_of(plan, home_for(Path(plan.source)))
     if as_json:
-        from evenhand.core.encoding import encode
-
         row = {**estimate_row(plan, estimates, precedent), "differences": plan.differences()}
-        click.echo(encode(row).decode())
+        say_json(row)
         return
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -73,7 +74,10 @@ def show(file: Path, first: int, as_json: bool) -> int:
         if as_json:
             head = {"name": data.name, "count": len(data), "fingerprint": data.fingerprint}
             document = {**head, "fields": fields, "tags": tags, "cases": cases}
-            click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+            from evenhand.core.wording.json_text import writer
+
+            text = json.dumps(document, ensure_ascii=False, indent=2)
+            writer(sys.stdout)(text + "\n")
             return PASSED
         click.echo(
             f"{safe(data.name)}: {count(len(data), 'case')} · fingerprint {data.fingerprint[:12]}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from evenhand.core.errors import StoreError
     from evenhand.store.runfile import RunFile
 
 
@@ -16,11 +18,28 @@ def present() -> None:
     """Puts a stream that takes everything where a shell has closed stdout or stderr, so that nobody has to look.
 
     It takes their file numbers too: or else the next file that is opened, of a run perhaps, would be where the programs
-    that user code starts print to.
+    that user code starts print to. What a stream's encoding hasn't is written plainer: a pipe on Windows has no emoji.
     """
+    codecs.register_error(_PLAINER, _plainer)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 (for as long as we live)
+        elif getattr(stream, "errors", "") in ("strict", "surrogateescape"):
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                stream.reconfigure(errors=_PLAINER)
+
+
+_PLAINER = "evenhand-plainer"
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    """What is written in place of characters that an encoding hasn't."""
+    from evenhand.core.wording.words import plainer
+
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return plainer(error.object[error.start : error.end], error.encoding), error.end
 
 
 @contextlib.contextmanager
@@ -36,13 +55,32 @@ def printing() -> Iterator[None]:
     except BrokenPipeError:  # `evenhand show | head`
         drop()
     except OSError as error:
-        from evenhand.core.errors import StoreError
-
         drop()
-        raise StoreError(
-            f"stdout cannot be written: {error.strerror or error}",
-            hint="Nothing of the run is lost: `evenhand show` prints it again.",
-        ) from error
+        raise _full(error) from error
+
+
+def unwritable(error: OSError) -> StoreError | None:
+    """The error of a stdout that takes nothing, for what went wrong while a command printed; None if it isn't that."""
+    if error.filename is not None:
+        return None
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError as again:
+        drop()
+        return _full(again) if again.errno == error.errno else None
+    except ValueError:  # it is closed
+        return None
+    return None
+
+
+def _full(error: OSError) -> StoreError:
+    from evenhand.core.errors import StoreError
+
+    return StoreError(
+        f"stdout cannot be written: {error.strerror or error}",
+        hint="Nothing that is saved is lost: `evenhand show` prints a run again.",
+    )
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import field
 
 from evenhand.core.arguments import CheckedRecord
-from evenhand.core.encoding import digest, encode
+from evenhand.core.encoding import LastEncoded, digest, encode
 from evenhand.core.record import Record
 
 
@@ -62,8 +62,12 @@ def copy_key_of(case: Case, test: Mapping[str, Any]) -> str:
     options = test
     if "description" in test:
         options = {name: value for name, value in test.items() if name != "description"}
-    parts = [case.input, case.vars, case.expected, case.context, case.tags, case.metadata, options]
+    parts = [case.input, case.vars, case.expected, case.context, case.tags, case.metadata]
     try:
-        return digest(encode(parts))[:20]
+        # The list of all of these and the options.
+        return digest(b"%b,%b]" % (encode(parts)[:-1], _options.encode(options)))[:20]
     except (TypeError, ValueError):
         return ""
+
+
+_options = LastEncoded()

@@ -74,6 +74,23 @@ def encode(value: object, *, ordered: bool = True) -> bytes:
     return data
 
 
+class LastEncoded:
+    """The canonical JSON of a value that many rows have in common, written anew only for another object."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: tuple[object, bytes] = (None, b"null")
+
+    def encode(self, value: object) -> bytes:
+        """The value's JSON, as `encode` has it; raises what that does."""
+        last, data = self._last
+        if value is not last:
+            data = encode(value)
+            self._last = value, data  # at once, as several threads may ask
+        return data
+
+
 def decode(data: bytes | str) -> object:
     """The value that this JSON says. Integers of any size, escaped surrogates kept.
 
@@ -167,10 +184,15 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def digest(*parts: bytes | str) -> str:
     """A 128-bit name for these parts, in 32 hex digits; where one part ends and the next begins counts."""
-    if len(parts) == 1 and isinstance(part := parts[0], bytes):  # as below, without the loop
+    # As below, in one piece: nearly all are short.
+    if len(parts) == 1 and isinstance(part := parts[0], bytes):
         whole = len(part).to_bytes(8, "big") + part
         return hashlib.blake2b(whole, digest_size=16).hexdigest()
-    return digest_of(parts)
+    pieces: list[bytes] = []
+    for part in parts:
+        raw = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+        pieces += (len(raw).to_bytes(8, "big"), raw)
+    return hashlib.blake2b(b"".join(pieces), digest_size=16).hexdigest()
 
 
 def digest_of(parts: Iterable[bytes | str]) -> str:

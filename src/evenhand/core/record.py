@@ -5,8 +5,8 @@ arguments, comparisons, hashes and text. A dataclass compiles its methods when i
 a millisecond for each class, and its `__init__` is Python's.
 
 The functions of `dataclasses` take records too: `replace`, `asdict`, `fields`, `is_dataclass`; where it counts,
-`msgspec.structs.replace` is faster. What a record has no place for: a `__post_init__`, and fields that are left out of
-`__init__`, of the text or of comparisons. Such a class remains a dataclass.
+`msgspec.structs.replace` is faster. What a record has no place for: fields that are left out of `__init__`, of
+the text or of comparisons. Such a class remains a dataclass.
 """
 
 from __future__ import annotations

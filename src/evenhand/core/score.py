@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import field
+from msgspec.structs import force_setattr
 
-from evenhand.core.arguments import CheckedRecord
+from evenhand.core.arguments import ArgumentsError, CheckedRecord
 from evenhand.core.record import Record
 
 Scale = tuple[float, float]
@@ -58,6 +59,29 @@ class Score(Record, frozen=True, metaclass=CheckedRecord):
     parts: tuple[Score, ...] = ()
     scale: Scale | None = None
     named_weights: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        passed: object = self.passed
+        if passed is None or passed is True or passed is False:
+            return
+        # Every verdict but False passes: 0, "no" and NumPy's False would.
+        if not is_bool(passed):
+            raise ArgumentsError(
+                f"the verdict of a Score is {passed!r}, and has to be True, False or None",
+                hint="Write Score(value, passed); a number is the value.",
+            )
+        force_setattr(self, "passed", bool(passed))
+
+
+def is_bool(value: object) -> bool:
+    """Whether this is true or false, NumPy's too.
+
+    >>> is_bool(False), is_bool(0), is_bool("no")
+    (True, False, False)
+    """
+    kind = type(value)
+    # Compared by name, so that NumPy is not imported.
+    return kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"))
 
 
 def unknown(outcome: str, score: float | None) -> bool:

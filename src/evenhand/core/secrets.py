@@ -16,6 +16,7 @@ four places at which its first group may begin, and hidden as a whole if there i
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 import re
 import threading
@@ -281,6 +282,9 @@ def _in_address(text: str) -> Iterator[str]:
             yield value
 
 
+_REMEMBERED = 1024
+_SHORT_DATA = 4096
+"""Bytes: so many pieces of data that hold no secret are remembered, if they are no longer."""
 DEPTH = 3
 """Base64 within base64 is undone this many times."""
 WRAPPED = 40
@@ -299,6 +303,8 @@ _BETWEEN = re.compile(
     _ESCAPED_SIGN.pattern + rb"|((?:" + _ESCAPE + rb"++[nrt]?|%(?:25)*[0-9A-Fa-f]{2}|[\\%\r\n])++)"
 )
 """An escaped sign of base64, or in the last group what stands between its pieces: other escapes, ends of lines."""
+_BREAK = re.compile(rb"[\\%\r\n]")
+"""What begins each of these."""
 _NEWLINE = re.compile(rb"\r?\n")
 _MASK = bytes(
     b"a"[0]
@@ -323,11 +329,22 @@ class Finder:
         shortest = min((len(secret.encode("utf-8", "replace")) for secret in ordered), default=0)
         # Base64 writes 3 bytes as 4 letters, so a shorter run holds no secret.
         self._fewest = b"a" * min(shortest * 4 // 3, WRAPPED)
+        self._letters = tuple({core for part, _ in self._forms for core in _letters_of(part)})
+        self._clean: set[bytes] = set()
 
     def without(self, data: bytes, hidden: bytes) -> bytes:
         """The data with `hidden` in place of each secret; the same object where there is none."""
-        if not self._forms:
+        if not self._forms or data in self._clean:
             return data
+        clean = self._without(data, hidden)
+        # An answer is looked through when it comes and when it is written, and names come again and again.
+        if clean is data and len(data) <= _SHORT_DATA:
+            if len(self._clean) >= _REMEMBERED:
+                self._clean.clear()
+            self._clean.add(data)
+        return clean
+
+    def _without(self, data: bytes, hidden: bytes) -> bytes:
         for part, form in self._forms:
             if data.find(part) >= 0 and form.may_be_in(data):
                 data = form.hidden_in(data, hidden)
@@ -345,7 +362,9 @@ class Finder:
         for part, form in self._forms:
             if data.find(part) >= 0 and form.may_be_in(data) and form.is_in(data):
                 return True
-        return depth > 0 and any(self._encoded(data, run, depth) for run in self._runs(data))
+        if depth <= 0 or data.translate(_MASK).find(self._fewest) < 0:
+            return False
+        return any(self._encoded(data, run, depth) for run in self._runs(data))
 
     def _runs(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Where base64 of a secret may stand: enough of its signs, also escaped, in one line or wrapped."""
@@ -362,6 +381,9 @@ class Finder:
 
     def _encoded(self, data: bytes, run: tuple[int, int], depth: int) -> list[tuple[int, int]]:
         """Where in a run base64 has a secret in it: in one of its pieces, or else in all of them together."""
+        piece = data[slice(*run)]
+        if not _BREAK.search(piece):  # nearly all are in one piece
+            return [run] if self._within(piece, depth) else []
         spans = [span for span in _parts(data, run) if span[0] < span[1]]
         long = [span for span in spans if span[1] - span[0] >= len(self._fewest)]
         single = [span for span in long if self._within(_signs(data, span), depth)]
@@ -371,6 +393,10 @@ class Finder:
 
     def _within(self, text: bytes, depth: int) -> bool:
         letters = text.translate(_OF_ADDRESSES)
+        # What they stand for is looked at if they are long enough for base64 within base64, or have a secret's letters.
+        nested = depth > 1 and len(letters) * 3 // 4 >= len(self._fewest)
+        if not nested and not any(letters.find(core) >= 0 for core in self._letters):
+            return False
         return any(self._among(_decoded(letters[start:]), depth - 1) for start in range(4))
 
 
@@ -416,10 +442,19 @@ def _sign(escaped: re.Match[bytes]) -> bytes:
     return b"+" if digit in {b"b", b"B"} else b"/"
 
 
+def _letters_of(part: bytes) -> Iterator[bytes]:
+    """The letters of base64 that a part of a secret has to itself, at each of the three places where it may begin."""
+    for before in range(3):
+        letters = base64.b64encode(bytes(before) + part).rstrip(b"=")
+        # The first and the last ones may have bits of what stands around it.
+        last = (before + len(part)) * 8 // 6
+        yield letters[-(-before * 8 // 6) : last]
+
+
 def _decoded(letters: bytes) -> bytes:
     """What letters of base64's stand for; a last group of one letter is nothing."""
     whole = len(letters) - (len(letters) % 4 == 1)
-    return base64.b64decode(letters[:whole] + b"=" * (-whole % 4))
+    return binascii.a2b_base64(letters[:whole] + b"=" * (-whole % 4))
 
 
 def _form(secret: str) -> tuple[bytes, _Form]:

@@ -376,6 +376,8 @@ class CallDesk:
 
     def _raise_if_dead(self, provider: Provider) -> None:
         """Raises what a model has failed with for good. Keys and quotas may be its own: others are still asked."""
+        if not self._dead:
+            return
         error = self._dead.get((provider.account, provider.id))
         if error is not None:
             raise error

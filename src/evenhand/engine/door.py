@@ -39,12 +39,6 @@ from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.rate_limits import Limits
 from evenhand.engine.replay.answering import Replay, record_of
-from evenhand.engine.replay.cassettes import (
-    Cassettes,
-    look_at_places,
-    record_cassettes,
-    recordings_for,
-)
 from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.engine.reuse import Taking
 from evenhand.engine.runner import Note, Runner, ShowProgress
@@ -199,6 +193,8 @@ async def settle(
     if settings.cassette is not None:
         uses = (CassetteUse(settings.cassette, frozenset(one.index for one in plan.variants)),)
     if uses:
+        from evenhand.engine.replay.cassettes import look_at_places  # noqa: PLC0415 (few plans have cassettes)
+
         look_at_places(uses, anew=settings.record_anew)
     part = Part(plan, settings.shard) if settings.shard is not None else None
     if part is not None:
@@ -206,8 +202,11 @@ async def settle(
         uses = tuple(replace(use, whole=False) for use in uses)
     elsewhere = settings.elsewhere
     async with contextlib.AsyncExitStack() as opened:
-        cassettes = Cassettes()
+        replays: Mapping[int, Replay] = {}
+        missing: Sequence[CassetteUse] = ()
         if settings.replay is not None or uses:
+            from evenhand.engine.replay.cassettes import recordings_for  # noqa: PLC0415 (as above)
+
             cassettes = opened.enter_context(
                 recordings_for(
                     plan,
@@ -218,13 +217,14 @@ async def settle(
                     regrades=settings.regrades,
                 )
             )
+            replays, missing = cassettes.replays, cassettes.missing
         crew = None
         if elsewhere is not None:
             crew = await opened.enter_async_context(elsewhere.started(plan, _terms(plan, settings)))
         start = _Start(
             plan=plan,
             settings=settings,
-            replays=cassettes.replays,
+            replays=replays,
             part=part,
             crew=crew,
             progress=progress,
@@ -232,8 +232,10 @@ async def settle(
             tell=tell,
         )
         finished = await start.run(resume, resumed)
-    if cassettes.missing and finished.ending.status == "finished":
-        record_cassettes(finished.path, cassettes.missing, note)
+    if missing and finished.ending.status == "finished":
+        from evenhand.engine.replay.cassettes import record_cassettes  # noqa: PLC0415 (as above)
+
+        record_cassettes(finished.path, missing, note)
     return finished
 
 

@@ -580,8 +580,10 @@ class LiveTrial:
             steps=() if self._step_log is None else self._step_log.kept(),
             content=content_of(planned.case, self.vars, planned.test),
             definitions=tuple(
-                one.definition or definition_of(one.scorer)
-                for one in self._expectations[: len(outcomes)]
+                [
+                    one.definition or definition_of(one.scorer)
+                    for one in self._expectations[: len(outcomes)]
+                ]
             ),
         )
 

@@ -13,6 +13,7 @@ import os
 import select
 import selectors
 import socket
+import sys
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 4_096
 """Idle ones that are kept for the next request."""
+
+
+_MASKS = {
+    pycurl.POLL_IN: select.POLLIN,
+    pycurl.POLL_OUT: select.POLLOUT,
+    pycurl.POLL_INOUT: select.POLLIN | select.POLLOUT,
+}
+"""What libcurl waits for, as `poll` and `epoll` have it."""
+_EVENTS = {mask: events for events, mask in _MASKS.items()}
 
 
 class Ending(Record, frozen=True):
@@ -56,7 +66,7 @@ class CurlLoop:
         self._under_way: dict[pycurl.Curl, asyncio.Future[Ending]] = {}
         self._ended: deque[tuple[asyncio.Future[Ending], Ending]] = deque()
         # One for all sockets: the loop's own takes three system calls whenever one is watched, and a handle.
-        self._sockets = selectors.DefaultSelector()
+        self._sockets = sockets()
         self._watched: dict[int, int] = {}
         self.loop.add_reader(self._sockets.fileno(), self._look)
         self._timer: asyncio.Handle | None = None
@@ -89,19 +99,20 @@ class CurlLoop:
 
     def _watch(self, what: int, socket: int, _multi: object, _data: object) -> None:
         """Watches a socket for what libcurl waits for now."""
-        events = what & pycurl.POLL_INOUT  # with the bits of `selectors`; POLL_REMOVE has neither
+        events = what & pycurl.POLL_INOUT  # POLL_REMOVE has neither
         before = self._watched.pop(socket, 0)
         if events:
-            (self._sockets.modify if before else self._sockets.register)(socket, events)
+            (self._sockets.modify if before else self._sockets.register)(socket, _MASKS[events])
             self._watched[socket] = events
         elif before:
             self._sockets.unregister(socket)
 
     def _look(self) -> None:
         """Something has happened at some sockets."""
-        for key, events in self._sockets.select(0):
+        for number, mask in self._sockets.poll(0):
             if not self.is_broken:
-                self._act(key.fd, events)
+                # An end or an error comes to what libcurl waits for there.
+                self._act(number, _EVENTS.get(mask) or self._watched.get(number, 0))
 
     def _look_no_more(self) -> None:
         self._watched.clear()
@@ -163,6 +174,32 @@ class CurlLoop:
                 break
         if self._ended:
             self.loop.call_soon(self._hand_over)
+
+
+def sockets() -> Any:
+    """An epoll, or what stands in for it: `selectors` would make six calls of each of them."""
+    return select.epoll() if sys.platform == "linux" else Selected()
+
+
+class Selected:
+    """What `select.epoll` is, for systems without it."""
+
+    def __init__(self) -> None:
+        self._selector: Any = selectors.DefaultSelector()  # kqueue, which has a file, too
+        self.fileno, self.close = self._selector.fileno, self._selector.close
+        self.unregister = self._selector.unregister
+
+    def register(self, socket: int, mask: int) -> None:
+        """Watches a socket for these events."""
+        self._selector.register(socket, _EVENTS[mask])
+
+    def modify(self, socket: int, mask: int) -> None:
+        """Watches it for others."""
+        self._selector.modify(socket, _EVENTS[mask])
+
+    def poll(self, timeout_s: float) -> list[tuple[int, int]]:
+        """What has happened."""
+        return [(key.fd, _MASKS[events]) for key, events in self._selector.select(timeout_s)]
 
 
 _MOST = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -31,14 +32,26 @@ def parse_prompt(text: str) -> tuple[Message, ...]:
     if start.startswith(("[", "{")):
         value = decoded(text)
     elif start.startswith("- role:"):
-        import yaml  # noqa: PLC0415 (only for prompts that need it)
-
-        try:
-            refuse_yaml_depth(text)
-            value = yaml.load(text, Loader=safe_loader())  # noqa: S506 (a safe loader)
-        except (yaml.YAMLError, TooDeep):
-            value = None
+        with contextlib.suppress(ValueError):
+            value = read_chat(text)
     return _conversation(value) or (Message("user", text),)
+
+
+def read_chat(text: str) -> object:
+    """What a chat says that is written in YAML.
+
+    Raises:
+        ValueError: It is not YAML.
+    """
+    import yaml  # noqa: PLC0415 (only for prompts that need it)
+
+    try:
+        refuse_yaml_depth(text)
+        return cast("object", yaml.load(text, Loader=safe_loader()))  # noqa: S506 (a safe loader)
+    except (yaml.YAMLError, TooDeep) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}" if mark is not None else ""
+        raise ValueError(f"{getattr(error, 'problem', None) or error}{where}") from None
 
 
 def filled_messages(

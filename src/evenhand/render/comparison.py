@@ -268,7 +268,9 @@ def amount(result: Compared, value: float) -> str:
 
 
 def difference(result: Compared, ends: OpenNumber) -> str:
-    """A difference as `amount` writes it, or the two between which errors leave it: `-3 to +7`."""
+    """A difference as `amount` writes it, or the two between which errors leave it: `-3 to +7`, or `unknown`."""
+    if any(map(math.isinf, ends)):
+        return "unknown"
     least, most = (amount(result, end) for end in ends)
     return least if least == most else f"{least} to {most}"
 
@@ -407,7 +409,9 @@ def is_better(result: Compared, change: CaseChange) -> bool:
 
 
 def level(result: Compared, ends: OpenNumber) -> str:
-    """A mean of one side, or the two between which errors leave it."""
+    """A mean of one side, or the two between which errors leave it, if any."""
+    if any(map(math.isinf, ends)):
+        return "unknown"
     if result.data.rates and not (_narrow(result) and ends.least > 0 and ends.most < 1):
         return percents(*ends)
     if result.data.rates:

@@ -48,7 +48,9 @@ def lines(power: Power) -> Iterator[str]:
             )
             yield f"{cases} can show a difference of {points} points{basis}"
         else:
-            yield f"{cases} are too few to show any change of its pass rate, {percent(pilot.rate)}, four times in five"
+            few = "is too few" if pilot.cases == 1 else "are too few"
+            rate = percent(pilot.rate)
+            yield f"{cases} {few} to show any change of its pass rate, {rate}, four times in five"
     for k, cases in power.repeats():
         yield f"  with {count(k, 'repeat')}: {count(cases, 'case')}, {cases * k:,} trials"
     yield from _least(power)

@@ -13,7 +13,7 @@ from typing import Any, Self, cast
 from evenhand.core.case import Case
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.score import Score, check
+from evenhand.core.score import Score, check, is_bool
 from evenhand.core.traits import Traits
 from evenhand.scorers.opposite import Question, refuse_opposite
 
@@ -81,7 +81,7 @@ class FunctionScorer(Question):
     def _read(self, result: object) -> Score:
         if isinstance(result, Score):
             return result
-        if _is_bool(result):
+        if is_bool(result):
             return check(bool(result))
         if isinstance(result, numbers.Real):
             return Score(float(result))
@@ -178,10 +178,3 @@ def _of_one(function: FunctionType) -> bool:
     one = code.co_argcount == 1 and not code.co_kwonlyargcount and not flags
     # A wrapper's own code takes *args; only inspect.signature follows `__wrapped__` to the real parameters.
     return one and code.co_varnames[0] != "case" and not hasattr(function, "__wrapped__")
-
-
-def _is_bool(value: object) -> bool:
-    """Whether this is true or false, NumPy's too."""
-    kind = type(value)
-    # Compared by name, so that NumPy is not imported.
-    return kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,10 +11,11 @@ from typing import Any, ClassVar, Protocol, cast
 from evenhand.core.encoding import encode
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.constructor_checks import need_mapping
+from evenhand.scorers.json_formats import FORMATS, inner_schemas, spelt_out
 from evenhand.scorers.json_objects import objects_in
 from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import graded, quoted, text_of
@@ -30,19 +30,6 @@ _KEYWORDS = frozenset(
     dependentSchemas unevaluatedProperties if then else allOf anyOf oneOf not nullable discriminator
     """.split()
 )
-_SCHEMAS = (
-    "items",
-    "additionalItems",
-    "contains",
-    "additionalProperties",
-    "propertyNames",
-    "if",
-    "then",
-    "else",
-    "not",
-)
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas")
 
 
 class _Validator(Protocol):
@@ -131,19 +118,6 @@ def misfit(schema: str, value: object) -> str:
     return ""
 
 
-_ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
-_EMAIL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+{_LABEL}", re.IGNORECASE | re.ASCII)
-
-
-def _is_email(text: str) -> bool:
-    return _EMAIL.fullmatch(text) is not None
-
-
-_FORMATS = {"email": _is_email}
-"""As ajv-formats has them, which checks promptfoo's schemas: an address's domain has a dot."""
-
-
 @lru_cache(maxsize=256)
 def validator(schema: str) -> _Validator:
     """The validator of a schema, given as JSON text.
@@ -166,7 +140,9 @@ def validator(schema: str) -> _Validator:
             if isinstance(value, dict) and "$schema" in value
             else jsonschema_rs.Draft7Validator
         )
-        return cast("_Validator", make(value, validate_formats=True, formats=_FORMATS))
+        return cast(
+            "_Validator", make(spelt_out(value), validate_formats=True, formats=dict(FORMATS))
+        )
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         raise ScoreError(f"the schema is not valid: {str(error).splitlines()[0]}") from None
 
@@ -178,14 +154,7 @@ def unknown_keyword(schema: object) -> str:
     for key in schema:
         if key not in _KEYWORDS and not key.startswith("x-"):
             return str(key)
-    inner: list[object] = [schema[key] for key in _SCHEMAS if key in schema]
-    for key in (*_LISTS, "items"):
-        if is_array(schema.get(key)):
-            inner += schema[key]
-    for key in _MAPS:
-        if is_mapping(schema.get(key)):
-            inner += schema[key].values()
-    return next(filter(None, map(unknown_keyword, inner)), "")
+    return next(filter(None, map(unknown_keyword, inner_schemas(schema))), "")
 
 
 def _refused(name: str) -> object:

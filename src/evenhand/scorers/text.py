@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from evenhand.core.arguments import CheckedRecord
 from evenhand.core.encoding import decode, plain
@@ -132,8 +132,7 @@ class Equals(Question, Record, frozen=True, metaclass=CheckedRecord):
         return f"equals {quoted(value_text(self.wanted))}"
 
 
-@dataclass(frozen=True, slots=True)
-class Contains(Question):
+class Contains(Question, Record, frozen=True, metaclass=CheckedRecord):
     """The output has this text somewhere in it. A dict or a list is read as its JSON, keys included."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -161,15 +160,14 @@ class Contains(Question):
         return f"{'icontains' if self.ignore_case else 'contains'} {quoted(self.wanted)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _ContainsSeveral(Question):
+class _ContainsSeveral(Question, Record, frozen=True, metaclass=CheckedRecord):
     traits: ClassVar[Traits] = Traits(gives="verdict")
     _which: ClassVar[str]
     wanted: Sequence[str]
     ignore_case: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "wanted", texts(type(self).__name__, self.wanted))
+        force_setattr(self, "wanted", texts(type(self).__name__, self.wanted))
 
     def _present(self, output: object) -> list[str]:
         text = text_of(output).lower() if self.ignore_case else text_of(output)
@@ -180,8 +178,7 @@ class _ContainsSeveral(Question):
         return f"{begin}-{self._which} {_listed(self.wanted)}"
 
 
-@dataclass(frozen=True, slots=True)
-class ContainsAny(_ContainsSeveral):
+class ContainsAny(_ContainsSeveral, frozen=True):
     """The output has at least one of these texts in it. Of no texts it has none."""
 
     _which: ClassVar[str] = "any"
@@ -193,8 +190,7 @@ class ContainsAny(_ContainsSeveral):
         return check(False, f"contains none of {_listed(self.wanted)}")
 
 
-@dataclass(frozen=True, slots=True)
-class ContainsAll(_ContainsSeveral):
+class ContainsAll(_ContainsSeveral, frozen=True):
     """The output has each of these texts in it. Of no texts it has all."""
 
     _which: ClassVar[str] = "all"
@@ -207,8 +203,7 @@ class ContainsAll(_ContainsSeveral):
         return check(True, "contains all of them")
 
 
-@dataclass(frozen=True, slots=True)
-class StartsWith(Question):
+class StartsWith(Question, Record, frozen=True, metaclass=CheckedRecord):
     """The output begins with this text; case counts."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -231,8 +226,7 @@ class StartsWith(Question):
         return f"starts-with {quoted(self.wanted)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Matches(Question):
+class Matches(Question, Record, frozen=True, metaclass=CheckedRecord):
     """The output has something in it that this pattern, a JavaScript regular expression, matches."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")

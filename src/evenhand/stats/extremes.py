@@ -69,10 +69,13 @@ class Extremes:
     def p(self) -> float:
         """The larger of the two p-values; 1 where the extremes do not lie on one side of 0."""
         least, most = self._ps
-        mean = self.mean
-        if self.open and mean is not None and mean.least <= 0 <= mean.most:
-            return 1.0
-        return max(least, most)
+        if not self.open:
+            return least
+        if self.unscaled:  # a test of signs
+            ends = [up - down for up, down in (self.least.directions, self.most.directions)]
+        else:
+            ends = list(self.mean or (0.0,))
+        return 1.0 if ends[0] <= 0 <= ends[-1] else max(least, most)
 
     @cached_property
     def _ps(self) -> tuple[float, float]:

@@ -94,8 +94,8 @@ class Differences:
         repeats: How many trials a case has, on average; at least 1.
         scale: The lowest and the highest difference of scores there can be; None where all scores are one number, and
             for pass rates but those whose differences are adjusted, or of which one side has more repeats.
-        scaled: Whether that is known. If not it is how far apart the scores were that were seen, the p-value is that of
-            how many cases went which way, and nothing is said of the mean.
+        scaled: Whether that is known. If not it is how far apart the scores were that were seen, or infinite where a
+            trial is in error; the p-value is that of how many cases went which way, and nothing is said of the mean.
         weights: How much each cluster counts; None where all count alike.
     """
 
@@ -363,8 +363,12 @@ def verdict(
 
 
 def _mostly_within(differences: Differences, margin: float | None, level: float) -> bool:
-    """Whether the mean that was seen is above −margin, and most clusters' differences are shown to be."""
-    if margin is None or (differences.mean or 0.0) <= -margin:
+    """Whether the mean that was seen is above −margin, and most clusters' differences are shown to be.
+
+    A trial in error may have had any value: its cluster's difference is infinite, and no part of that mean.
+    """
+    known = [unit for unit in differences.units if math.isfinite(unit)]
+    if margin is None or not known or math.fsum(known) / len(known) <= -margin:
         return False
     beyond = sum(unit <= -margin for unit in differences.units)
     within = len(differences.units) - beyond

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
+from evenhand.stats.correction import corrected_counts
 from evenhand.stats.distributions import beta_share
-from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 from evenhand.stats.paired_rates import mcnemar
 
 POWER = 0.8
@@ -128,20 +131,50 @@ def labels_needed(
     Raises:
         ValueError: A number is out of its range.
 
-    Source: the variance of PPI++ with its best λ, arXiv:2311.01453: σ²/n · (1 − ρ² · (N − n)/N).
+    Source: the variance of PPI++ with its best λ, arXiv:2311.01453: σ²/n · (1 − ρ² · (N − n)/N). Near its ends it
+        promises too much: labels that all say the same, or with which the judge always agrees, say nothing for sure. So
+        no fewer are named than `wilson` and `corrected_rate` take then.
 
     >>> [round(labels_needed(0.05, 0.7, rho2)) for rho2 in (0, 0.2, 0.62)]
     [323, 258, 123]
+    >>> [labels_needed(0.05, rate, rho2) for rate, rho2 in ((1, 0), (0.5, 1))]
+    [35.0, 42.0]
     """
     if not 0 < half_width < 1 or not 0 <= rate <= 1 or not 0 <= rho2 <= 1:
         msg = f"±{half_width} at a rate of {rate} with ρ² {rho2}"
         raise ValueError(msg)
-    alone = z_of() ** 2 * rate * (1 - rate) / half_width**2
-    if judged is None:
-        return (1 - rho2) * alone
-    left = 1 - rho2 * alone / judged
+    alone = max(
+        z_of() ** 2 * rate * (1 - rate) / half_width**2,
+        _fewest(half_width, lambda n: wilson(rate * n, n)),
+    )
+    left = 1 - rho2 * alone / judged if judged else 1.0
     labels = (1 - rho2) * alone / left if left > 0 else math.inf
-    return labels if labels <= judged else None
+    if rho2:
+
+        def agreeing(n: float) -> tuple[float, float]:
+            counts, items = (rate * n, 0.0, 0.0, (1 - rate) * n), _MANY * round(n)
+            estimate = corrected_counts(counts, round(rate * items), items)
+            return estimate.low, estimate.high
+
+        labels = max(labels, min(alone, _fewest(half_width, agreeing)))
+    return labels if judged is None or labels <= judged else None
+
+
+_MANY = 10_000
+"""So many judged outputs for each label add nothing to what isn't known."""
+
+
+def _fewest(half_width: float, interval: Callable[[float], tuple[float, float]]) -> float:
+    """The fewest labels whose interval is no wider."""
+
+    def enough(n: int) -> bool:
+        low, high = interval(n)
+        return high - low <= 2 * half_width
+
+    most = 1
+    while not enough(most):
+        most *= 2
+    return float(bisect_left(range(most), True, lo=1, key=enough))
 
 
 def detectable_exact(

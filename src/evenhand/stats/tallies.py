@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from statistics import fmean
 from typing import NamedTuple
 
 from evenhand.stats.bounded import mean_on_scale
@@ -297,39 +298,44 @@ class OfTries:
     Attributes:
         k: Tries.
         cases: Cases with at least so many repeats, those in error counted; the others are left out.
+        clusters: How many clusters those make; as many as cases where each stands alone.
         once: The share that passes at least once in k tries (pass@k).
         always: The share that passes every time (pass^k).
     """
 
     k: int
     cases: int
+    clusters: int
     once: Share
     always: Share
 
 
-def of_tries(tallies: Sequence[Tally], k: int) -> OfTries | None:
-    """pass@k and pass^k over cases, each case counting once, so that repeats do not pass for more cases.
+def of_tries(clusters: Iterable[Sequence[Tally]], k: int) -> OfTries | None:
+    """pass@k and pass^k over cases, so that neither repeats nor cases that belong together pass for more cases.
 
     Trials in error may have passed or failed: see `evenhand.stats.tallies`.
 
     Args:
-        tallies: One for each case.
+        clusters: The tallies of the cases of each, which counts once; of a case that stands alone, its own.
         k: Tries, at least 1.
 
     Returns:
         None where no case has so many repeats.
     """
-    enough = [tally for tally in tallies if tally.n >= k]
+    enough = [each for cluster in clusters if (each := [t for t in cluster if t.n >= k])]
     if not enough:
         return None
-    broken = any(tally.errors for tally in enough)
+    broken = any(tally.errors for each in enough for tally in each)
 
     def share(estimate: Callable[[int, int, int], float]) -> Share:
-        least = [estimate(tally.n, tally.passed, k) for tally in enough]
-        most = [estimate(tally.n, tally.passed + tally.errors, k) for tally in enough]
-        return share_of(least, most if broken else None)
+        least = [fmean(estimate(t.n, t.passed, k) for t in each) for each in enough]
+        if not broken:
+            return share_of(least, None)
+        return share_of(
+            least, [fmean(estimate(t.n, t.passed + t.errors, k) for t in each) for each in enough]
+        )
 
-    return OfTries(k, len(enough), share(pass_at), share(pass_hat))
+    return OfTries(k, sum(map(len, enough)), len(enough), share(pass_at), share(pass_hat))
 
 
 def _check(n: int, passed: int, k: int) -> None:

@@ -117,42 +117,48 @@ class WrittenResult(NamedTuple):
         return self if clean == self else clean
 
 
-def parts_of(result: TrialResult) -> tuple[CasePart, TestPart, Detail]:
-    """A result as it is kept."""
-    return (
-        CasePart(
-            vars=result.vars,
-            description=result.description,
-            input=result.input,
-            expected=result.expected,
-            content=result.content,
-            copy_key=result.copy_key,
-        ),
-        TestPart(
-            result.test,
-            tuple(DefinitionPart(one.kind, one.settings, one.exact) for one in result.definitions),
-        ),
-        Detail(
-            case=result.case,
-            output=result.output,
-            reason=result.reason,
-            error=result.error,
-            outcomes=tuple(map(_outcome, result.outcomes)),
-            named_scores=result.named_scores,
-            prompt=result.prompt,
-            metadata=result.metadata,
-            log=result.log,
-            kept=result.kept,
-            threshold=result.threshold,
-            before=result.before,
-            compared=result.compared,
-            judged=result.judged,
-            # msgspec leaves out a default only if the value is the very same object.
-            answer=result.answer if result.answer != NO_DETAILS else NO_DETAILS,
-            scale=result.scale,
-            checks=result.checks,
-            taken=result.taken,
-        ),
+def part_of_case(result: TrialResult) -> CasePart:
+    """What a result has of its case."""
+    return CasePart(
+        vars=result.vars,
+        description=result.description,
+        input=result.input,
+        expected=result.expected,
+        content=result.content,
+        copy_key=result.copy_key,
+    )
+
+
+def part_of_test(result: TrialResult) -> TestPart:
+    """What a result has of its test."""
+    return TestPart(
+        result.test,
+        tuple(DefinitionPart(one.kind, one.settings, one.exact) for one in result.definitions),
+    )
+
+
+def detail_of(result: TrialResult) -> Detail:
+    """What a result says beyond its row and its parts."""
+    return Detail(
+        case=result.case,
+        output=result.output,
+        reason=result.reason,
+        error=result.error,
+        outcomes=tuple(map(_outcome, result.outcomes)),
+        named_scores=result.named_scores,
+        prompt=result.prompt,
+        metadata=result.metadata,
+        log=result.log,
+        kept=result.kept,
+        threshold=result.threshold,
+        before=result.before,
+        compared=result.compared,
+        judged=result.judged,
+        # msgspec leaves out a default only if the value is the very same object.
+        answer=result.answer if result.answer != NO_DETAILS else NO_DETAILS,
+        scale=result.scale,
+        checks=result.checks,
+        taken=result.taken,
     )
 
 

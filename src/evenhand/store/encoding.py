@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 from msgspec.structs import replace
 
+from evenhand.core.definition import Definition
 from evenhand.core.encoding import decode, encode, plain, refuse_nan
 from evenhand.core.errors import ScoreError
 from evenhand.core.outputs import need_value
 from evenhand.core.run import NO_DETAILS, TrialError, TrialResult
 from evenhand.core.score import Outcome
-from evenhand.store.detail import WrittenResult, numbers_of, parts_of, put_together
+from evenhand.store.detail import (
+    WrittenResult,
+    detail_of,
+    numbers_of,
+    part_of_case,
+    part_of_test,
+    put_together,
+)
 
-_encoder = msgspec.json.Encoder(enc_hook=plain)
+_encode = msgspec.json.Encoder(enc_hook=plain).encode
 _EMPTY = b"{}"
 
 
@@ -48,7 +56,7 @@ def _written(result: TrialResult) -> WrittenResult:
     if result.score is not None and not math.isfinite(result.score):
         refuse_nan(result.score)
     try:
-        written = _encoded(result, _encoder.encode)
+        written = _encoded(result, _encode)
     # Half a character (a lone surrogate), which msgspec refuses and `encode` escapes, more slowly.
     except UnicodeEncodeError:
         return _encoded(result, encode)
@@ -72,10 +80,26 @@ def _refuse_nan_in(result: TrialResult) -> None:
 
 
 def _encoded(result: TrialResult, encoder: Callable[[object], bytes]) -> WrittenResult:
-    of_case, of_test, detail = map(encoder, parts_of(result))
+    of_case, detail = encoder(part_of_case(result)), encoder(detail_of(result))
     return WrittenResult(
-        of_case if of_case != _EMPTY else b"", of_test if of_test != _EMPTY else b"", detail
+        of_case if of_case != _EMPTY else b"", _encoded_test(result, encoder), detail
     )
+
+
+def _encoded_test(result: TrialResult, encoder: Callable[[object], bytes]) -> bytes:
+    """The part of a test; that of the result before where both are of the same one, as most are."""
+    global _last_test  # noqa: PLW0603 (set at once, as several threads may write)
+    test, definitions, of_test = _last_test
+    if result.test is test and result.definitions == definitions:
+        return of_test
+    of_test = encoder(part_of_test(result))
+    if of_test == _EMPTY:
+        of_test = b""
+    _last_test = result.test, result.definitions, of_test
+    return of_test
+
+
+_last_test: tuple[Mapping[str, Any], Sequence[Definition], bytes] = ({}, (), b"")
 
 
 def _held(value: object) -> object:

@@ -344,7 +344,7 @@ class Writer:
         if not self._secrets:
             return row
         without = self._secrets.without
-        return tuple(without(value) if isinstance(value, bytes) else value for value in row)
+        return tuple([without(value) if isinstance(value, bytes) else value for value in row])
 
     def _explain(self, error: Exception) -> StoreError:
         if isinstance(error, StoreError):

@@ -67,6 +67,7 @@ def settled_content(seen: Any) -> tuple[str, str]:
     raise AssertionError(f"the page does not come to rest: {before[:300]}")
 
 
+@pytest.mark.thorough
 def test_states_differ(served: Any, runs: list[str], watch: Any):
     """The modes do not all show the same."""
     seen = watch(served.link)

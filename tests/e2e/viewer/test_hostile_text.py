@@ -287,6 +287,7 @@ def test_text_is_text_in_every_tab_of_a_cell(poisoned: Any, link: str, watch: An
     assert "\x1b" not in read
 
 
+@pytest.mark.thorough
 def test_a_very_long_word_does_not_widen_the_page(poisoned: Any, link: str, watch: Any):
     """What cannot be broken is broken, or scrolls in its own place: neither the page nor a view scrolls sideways."""
     run = poisoned[1][1]

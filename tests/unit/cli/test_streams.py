@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -81,6 +82,55 @@ def test_a_report_that_cannot_be_written_is_said_to_be_lost_and_the_run_is_not(
     assert code == 3
     assert said.startswith("evenhand: stdout cannot be written: No space left")
     assert run(folder, "evenhand show --no-table") == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux's")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--version",
+        "--help",
+        "run --help",
+        "check",
+        "check --json",
+        "info scorers",
+        "cache stats",
+        "runs list",
+        "runs status",
+        "runs note latest read",
+        "runs history",
+        "init another",
+        "new judge tone",
+        "show",
+    ],
+)
+def test_a_full_stdout_is_said_in_a_sentence_by_every_command(folder: Path, command: str):
+    """It is never called a bug, and what was asked for may have been done."""
+    run(folder, "evenhand run --no-progress")
+    code, said = run(folder, f"evenhand {command} > /dev/full")
+    assert code == 3
+    assert "evenhand: stdout cannot be written: No space left" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("coding", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize(
+    "command",
+    ["info scorers", "info providers", "check", "check --json", "run", "show", "show --json", "data show d.csv --json"],
+)  # fmt: skip
+def test_a_stream_without_a_character_has_a_plainer_one(folder: Path, coding: str, command: str):
+    """A pipe on Windows has no emoji: it is no fault of ours, and JSON is JSON for whoever reads it."""
+    config = CONFIG.replace("yes it is", "€ 😀 ß").replace("VALUE", "😀")
+    (folder / "promptfooconfig.yaml").write_text(config, "utf-8")
+    (folder / "d.csv").write_text("id,input\n1,€ 😀 ß\n", "utf-8")
+    run(folder, "evenhand run --no-progress")
+    words = [sys.executable, "-c", "from evenhand.cli import main; main()", *command.split()]
+    env = {**os.environ, "PYTHONPATH": OURS, "PYTHONIOENCODING": f"{coding}:strict"}
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    if command.endswith("--json"):
+        document = json.loads(done.stdout.decode(coding))
+        assert "😀" in str(document) or command.startswith("check")
 
 
 def test_what_is_opened_later_does_not_take_the_place_of_a_closed_stream(folder: Path):

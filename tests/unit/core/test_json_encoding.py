@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.core.encoding import decode, digest, encode, refuse_nan
+from evenhand.core.case import Case, copy_key_of
+from evenhand.core.encoding import decode, digest, digest_of, encode, refuse_nan
 from evenhand.core.score import Outcome, Score
 
 
@@ -132,3 +133,17 @@ def test_a_digest_depends_on_where_parts_end():
     assert digest("ab", "c") != digest("a", "bc")
     assert digest("ab", "c") == digest(b"ab", b"c")
     assert len(digest("\ud800")) == 32
+    for parts in ([], ["ab", b"c"], [b"", "", b"x" * 300], ["\ud800"]):
+        assert digest(*parts) == digest_of(iter(parts))
+
+
+def test_the_key_of_a_copy_is_a_digest_of_all_parts_whichever_test_came_before():
+    """Tests take turns, and one is described: each has the key that it has alone."""
+    options = {"threshold": 0.5, "assert": [{"type": "contains", "value": "ä"}]}
+    tests = [options, {}, {**options, "description": "one"}, {"options": {"x": None}}, options]
+    for number, test in enumerate(tests):
+        case = Case(str(number), {"n": number}, tags=("a",), metadata={"m": None})
+        alike = {key: value for key, value in test.items() if key != "description"}
+        parts = [None, {"n": number}, None, (), ("a",), {"m": None}, alike]
+        assert copy_key_of(case, test) == digest(encode(parts))[:20]
+    assert copy_key_of(Case("a", {"n": 1}), {"bad": float("nan")}) == ""

@@ -172,6 +172,31 @@ def test_a_secret_is_found_in_up_to_three_encodings_within_each_other(depth: int
             assert piece not in clean, (seed, value, names)
 
 
+def test_a_secret_is_found_wherever_in_base64_it_begins_and_ends() -> None:
+    """Whatever stands around it, in either alphabet, beside one that is much longer, and one with signs in it."""
+    rng = random.Random(7)
+    for secret in ("Tr0ub4dor&3", "a+b/c%d=e&f9G", "x8Qp2LmZ0vRt", "sk-proj-" + "aB3dE6gH9jK2" * 6):
+        secrets = Secrets({"A_TOKEN": "zQ1" * 20, "B_PASSWORD": secret})
+        for _ in range(200):
+            before, after = (rng.randbytes(rng.randrange(9)) for _ in range(2))
+            encode = rng.choice([base64.b64encode, base64.urlsafe_b64encode])
+            data = encode(before + secret.encode() + after)
+            for _ in range(rng.randrange(3)):
+                data = encode(rng.randbytes(rng.randrange(5)) + data)
+            clean = secrets.without(b'{"a": "' + data + b'"}')
+            assert clean.replace(b"=", b"") == b'{"a": "%b"}' % HIDDEN.encode(), (secret, data)
+
+
+def test_what_was_clean_is_looked_through_again_once_there_is_another_secret() -> None:
+    """A key that is learned while a run is under way is hidden in what was seen before, too."""
+    secrets = Secrets({"A_TOKEN": "zQ1xw8Lm20TyUi"})
+    data = b"the password is Tr0ub4dor&3, and nobody knows"
+    assert secrets.without(data) is data
+    assert secrets.without(data) is data
+    secrets.learn(["Tr0ub4dor&3"])
+    assert b"Tr0ub4dor" not in secrets.without(data)
+
+
 def test_text_without_a_secret_is_left_as_it_is() -> None:
     """Long words, numbers, addresses and base64 of something else."""
     seed = 20261128

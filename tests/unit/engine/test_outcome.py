@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.expect import Expectation, all_pass
@@ -74,6 +76,24 @@ def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds,
     made = checked_outcome(Expectation("x", Asked(), **bounds), score)
     assert (made.outcome, made.score, made.reason) == (state, score.value, reason)
     assert made.name == "asked"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "state"), [(np.float64(0.4) > 0.5, "fail"), (np.float64(0.6) > 0.5, "pass")]
+)
+@pytest.mark.parametrize("value", [0.9, None])
+def test_a_verdict_of_numpy_is_one(verdict, state, value):
+    """A comparison of two of its numbers is no bool of Python's."""
+    assert checked_outcome(Expectation("x", Asked()), Score(value, verdict)).outcome == state
+    opposite = replace(Score(value, verdict), reason="again")
+    assert checked_outcome(Expectation("x", Asked()), opposite).outcome == state
+
+
+@pytest.mark.parametrize("verdict", [0, 1, 0.0, "", "no", "false", []], ids=repr)
+def test_what_is_no_verdict_is_refused(verdict):
+    """Neither is a 0 a pass nor `"false"`."""
+    with pytest.raises(UsageError, match="has to be True, False or None"):
+        Score(0.9, verdict)
 
 
 def test_what_users_keep_beside_a_score_weighs_nothing():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import selectors
 import subprocess
 import sys
 import threading
@@ -18,7 +17,9 @@ from tests.unit.providers.http_peers import OK, Peer, Request
 
 from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, TimedOut
 from evenhand.core.provider import Host
+from evenhand.providers import curl_loop
 from evenhand.providers.app_call import AppCall
+from evenhand.providers.curl_loop import Selected
 from evenhand.providers.http import HttpTransport
 
 pytestmark = pytest.mark.usefixtures("plain_environment")
@@ -425,23 +426,23 @@ def test_loops_that_are_left_and_processes_that_are_forked_do_no_harm():
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["200"] * 4, "")
 
 
-class Full(selectors.DefaultSelector):
-    """It can watch no more sockets, as one at the limit of its process."""
+class Full(Selected):
+    """It can watch no more sockets, as one at the limit of its process. It is that of systems without epoll."""
 
     is_full = False
 
-    def register(self, fileobj, events, data=None):
+    def register(self, socket: int, mask: int) -> None:
         """Watches a socket, while there is room."""
         if Full.is_full:
             raise OSError(28, "no room")
-        return super().register(fileobj, events, data)
+        super().register(socket, mask)
 
 
 def test_where_sockets_cannot_be_watched_the_call_fails_and_later_ones_go_through(
     capfd: Any, monkeypatch: pytest.MonkeyPatch
 ):
     """It is neither waited for until its time is up, nor is the client lost for good."""
-    monkeypatch.setattr(selectors, "DefaultSelector", Full)
+    monkeypatch.setattr(curl_loop, "sockets", Full)
 
     async def asked(url: str) -> list[int]:
         transport = HttpTransport()

@@ -261,3 +261,29 @@ def test_it_is_said_what_the_first_place_among_many_variants_is_worth(best: floa
     assert "paired, corrected for 66 comparisons" in line
     assert ("beats 11 of 11 others" in line) == (best == 1.0)
     assert ("not shown to beat any" in line) == (best == 0.7)
+
+
+@pytest.mark.parametrize(
+    ("right", "sentence"),
+    [
+        (
+            (),
+            "none of 60 variants is shown to beat another (paired, corrected for 1,770 comparisons)",
+        ),
+        (range(60), "none of 60 variants is shown to beat another"),
+        ((3, 5), "5 and 1 other pass most of 60 variants, and 5 beats 58 of 59 others"),
+        ((3, 5, 7), "7 and 2 others pass most of 60 variants, and 7 beats 57 of 59 others"),
+    ],
+)
+def test_of_many_variants_that_pass_alike_none_is_said_to_pass_most(right, sentence: str) -> None:
+    """One of them is last in the list: that says nothing of it."""
+    data = [{"id": f"c{i}", "input": i} for i in range(40)]
+    evals = EvalSet("many", data=data, over={"v": list(range(60))})
+
+    @evals.eval
+    def answers(case, expect, v) -> None:
+        expect(v in right, "is right")
+
+    with run(evals) as found:
+        (line,) = sentences(Grid(found.file))
+    assert sentence in line

@@ -15,7 +15,7 @@ from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history_run
 from evenhand.analysis.summaries.classification import classified
 from evenhand.analysis.summaries.clusters import cluster_hint
-from evenhand.analysis.summaries.rates import latencies, rates, scores
+from evenhand.analysis.summaries.rates import latencies, rates, repeats, scores
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.render.console import show
 from evenhand.scorers import Label
@@ -76,6 +76,27 @@ def test_each_document_counts_once_in_rates_intervals_and_sentences() -> None:
         whole = over_all(found.file)
         assert whole is not None
         assert whole.low < over_all(apart.file).low
+
+
+def test_pass_in_k_tries_goes_by_documents() -> None:
+    """Three of six documents pass in each try: a half, not 15 of 35, and as unsure as of six units."""
+    rows = [
+        {"id": f"d{d}q{q}", "metadata": {"document": d}}
+        for d in range(DOCUMENTS)
+        for q in range(QUESTIONS * (1 + (d == 0)))
+    ]
+    evals = EvalSet("documents", data=rows, repeats=2, cluster="document")
+
+    @evals.eval
+    def answers(case: Case, expect: Expect) -> None:
+        expect(case.metadata["document"] % 2 == 1, "is right")
+
+    with run(evals, progress=False) as found:
+        (result,) = repeats(found.file)
+    once, twice = result.tries
+    assert (twice.k, twice.cases, twice.clusters) == (2, 35, 6)
+    for share in (once.once, once.always, twice.once, twice.always):
+        assert share == pytest.approx((0.5, 0.5, *wilson(3, 6)))
 
 
 def test_a_comparison_goes_by_the_set_and_an_option_goes_over_it() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
 from evenhand.core.errors import ScoreError
+from evenhand.scorers.json_formats import FORMATS
 from evenhand.scorers.structured import ContainsJson, IsJson, misfit, unknown_keyword, validator
 
 NAMED = json.dumps(
@@ -120,3 +122,32 @@ def test_an_email_address_needs_a_domain_with_a_dot_as_in_promptfoo(
 ) -> None:
     """The validator of promptfoo refuses what a mail server of one's own might take."""
     assert (misfit('{"type": "string", "format": "email"}', address) == "") is fits
+
+
+@pytest.mark.parametrize(
+    ("schema", "fitting", "wrong"),
+    [
+        ({"type": "string", "nullable": True}, None, 5),
+        ({"type": ["string", "integer"], "nullable": True}, None, []),
+        ({"type": "string", "nullable": False}, "a", None),
+        ({"properties": {"a": {"items": {"type": "string", "nullable": True}}}}, {"a": [None]}, {"a": [5]}),
+        ({"anyOf": [{"type": "object", "nullable": True}]}, None, ""),
+        ({"type": "number", "format": "int32", "allOf": [{"minimum": 3}]}, 2**31 - 1, 2**31),
+        ({"$defs": {"n": {"format": "int64"}}, "items": {"$ref": "#/$defs/n"}}, [1], [1.5]),
+    ],
+)  # fmt: skip
+def test_openapi_words_count(schema, fitting, wrong):
+    """Schemas of tools and services say `nullable`, and give numbers a format."""
+    assert misfit(json.dumps(schema), fitting) == ""
+    assert misfit(json.dumps(schema), wrong) != ""
+
+
+@pytest.mark.parametrize(
+    "text", ["a." * 200_000, "http://" + "a@:" * 200_000, "{a," * 200_000, "::" * 200_000]
+)
+def test_formats_of_hostile_text_take_no_time(text):
+    """What a model wrote is searched in a time that grows with its length."""
+    began = time.process_time()
+    for name in FORMATS:
+        FORMATS[name](text)
+    assert time.process_time() - began < 5

@@ -43,16 +43,16 @@ def test_what_cannot_be_is_refused(n: int, passed: int, k: int) -> None:
 
 def test_cases_with_too_few_repeats_are_left_out() -> None:
     """They are counted out, not taken for failures; with none left there is no number."""
-    found = of_tries([Tally(4, 0), Tally(0, 4), Tally(2, 1)], 4)
+    found = of_tries([[Tally(4, 0)], [Tally(0, 4)], [Tally(2, 1)]], 4)
     assert found is not None
     assert (found.k, found.cases, found.once[0], found.always[0]) == (4, 2, 0.5, 0.5)
-    assert of_tries([Tally(1, 1)], 3) is None
+    assert of_tries([[Tally(1, 1)]], 3) is None
     assert of_tries([], 1) is None
 
 
 def test_intervals_are_over_cases() -> None:
     """In as many tries as repeats each case passes or does not: Wilson's interval over the cases."""
-    found = of_tries([Tally(3, 0)] * 6 + [Tally(1, 2)] * 2 + [Tally(0, 3)] * 2, 3)
+    found = of_tries([[Tally(3, 0)]] * 6 + [[Tally(1, 2)]] * 2 + [[Tally(0, 3)]] * 2, 3)
     assert found is not None
     assert found.once == pytest.approx((0.8, 0.8, *wilson(8, 10)))
     assert found.always == pytest.approx((0.6, 0.6, *wilson(6, 10)))
@@ -60,7 +60,7 @@ def test_intervals_are_over_cases() -> None:
 
 def test_a_repeat_in_error_may_have_passed_or_failed() -> None:
     """In three tries, two of them passed and one in error: every time is open, at least once is not."""
-    found = of_tries([Tally(2, 0, 1)] * 6 + [Tally(0, 1, 2)] * 4, 3)
+    found = of_tries([[Tally(2, 0, 1)]] * 6 + [[Tally(0, 1, 2)]] * 4, 3)
     assert found is not None
     assert found.cases == 10
     assert found.once == pytest.approx((0.6, 1, wilson(6, 10)[0], 1))

@@ -36,7 +36,7 @@ def drawn(chance: random.Random) -> list[Tally]:
 @cache  # few draws are unlike all others
 def interval(passed: tuple[int, ...]) -> tuple[float, float]:
     """The interval of pass^1 where so many trials of each case passed and all others failed."""
-    found = of_tries([Tally(count, TRIALS - count) for count in passed], 1)
+    found = of_tries([[Tally(count, TRIALS - count)] for count in passed], 1)
     assert found is not None
     return found.always.low, found.always.high
 
@@ -61,7 +61,7 @@ def test_errors_widen_an_interval_to_both_sides():
     chance = random.Random(SEED)
     for _ in range(3):
         tallies = drawn(chance)
-        found = of_tries(tallies, 1)
+        found = of_tries([[tally] for tally in tallies], 1)
         assert found is not None
         least, _ = interval(tuple(sorted(t.passed for t in tallies)))
         _, most = interval(tuple(sorted(t.passed + t.errors for t in tallies)))
@@ -72,7 +72,7 @@ def test_errors_widen_an_interval_to_both_sides():
 def test_the_bounds_of_pass_k_hold_whatever_errors_would_have_come_to(k: int):
     """The bounds of pass k hold whatever errors would have come to."""
     tallies = [Tally(2, 1, 1), Tally(0, 2, 2), Tally(4, 0, 0), Tally(1, 0, 3)]
-    found = of_tries(tallies, k)
+    found = of_tries([[tally] for tally in tallies], k)
     assert found is not None
     least = sum(pass_hat(t.n, t.passed, k) for t in tallies) / len(tallies)
     most = sum(pass_hat(t.n, t.passed + t.errors, k) for t in tallies) / len(tallies)

@@ -7,6 +7,7 @@ from datetime import date
 
 from pydantic import BaseModel
 
+from evenhand.core.definition import Definition
 from evenhand.core.message import Reply, ToolCall
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
@@ -78,3 +79,24 @@ def test_objects_of_sdks_are_written_as_what_they_hold():
     assert kept.outcome == "pass"
     assert kept.output["text"] == "hello"
     assert kept.output["tool_calls"][0]["name"] == "look"
+
+
+def test_each_result_has_its_own_test_whichever_came_before():
+    """Results of two tests take turns: of one there are other definitions, and one has none."""
+    tests = [{"assert": ["a"]}, {"assert": ["b"]}, {}]
+    definitions = [(Definition("contains", {"value": "1"}),), (Definition("equals"),), ()]
+    for test in [*tests, *reversed(tests), {"assert": ["a"]}]:
+        for defined in definitions:
+            result = TrialResult(
+                index=0,
+                case="a",
+                variant=0,
+                repeat=0,
+                outcome="pass",
+                score=1.0,
+                output="yes",
+                test=test,
+                definitions=defined,
+            )
+            kept = read_result(write_result(result))
+            assert (kept.test, kept.definitions) == (test, defined)

@@ -115,6 +115,11 @@ class Measured:
             states.count(_OTHER),
         )
 
+    @property
+    def in_error(self) -> bool:
+        """Whether some trial is in error."""
+        return _ERROR in self._states
+
     def values(self) -> Iterator[float]:
         """All numbers, trial by trial."""
         return (float(v) for v, s in zip(self._values, self._states, strict=True) if s == _VALUE)
@@ -258,6 +263,12 @@ class Seen:
         for metric, values in self.metrics.items():
             if metric not in measured:
                 values.add(place, "error")
+
+    def bounds(self, metric: str) -> frozenset[str]:
+        """Which bounds there were on a metric: `least`, `most`. Of some, the run says itself that less is better."""
+        if metric in LOWER or metric in self.lower:
+            return frozenset({"most"})
+        return frozenset(self.bounded.get(metric, ()))
 
     def find(self, metric: str, case: str) -> Values | None:
         """What the case with this id came to; None where it has nothing of the kind."""

@@ -20,7 +20,7 @@ from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource, Sid
 from evenhand.analysis.comparison.drawn_part import Earlier, drawn_of
 from evenhand.analysis.comparison.earlier_runs import Scores, earlier_runs
 from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
-from evenhand.analysis.comparison.pairing import once, paired, with_verdicts
+from evenhand.analysis.comparison.pairing import once, paired, undirected, with_verdicts
 from evenhand.analysis.comparison.same_test import Likeness, other_evals, same_outputs, withheld_of
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.summaries.compared_spending import compared_spending
@@ -164,6 +164,13 @@ def compared_runs(
             one_run=first.run.meta.id == second.run.meta.id,
         )
         measured = mine[i].metrics.keys(), theirs[j].metrics.keys()
+        both = measured[0] & measured[1]
+        chosen = [name for name in metrics or measured[0] if name in both]
+        aimless = {
+            name: note
+            for name in chosen
+            if name not in (*metrics, *lower) and (note := undirected(name, mine[i], theirs[j]))
+        }
         states.append(
             PairState(
                 columns=columns,
@@ -173,11 +180,11 @@ def compared_runs(
                     *([f"! {other}"] if other and named else []),
                     *_carried(carried, (variants[0][i].index, variants[1][j].index), columns),
                     *likeness.notes(),
+                    *aimless.values(),
                 ],
             )
         )
-        both = measured[0] & measured[1]
-        for name in [name for name in metrics or measured[0] if name in both]:
+        for name in [name for name in chosen if name not in aimless]:
             comparisons.append(
                 paired(
                     name,

@@ -9,6 +9,7 @@ from typing import Any
 
 from evenhand.analysis.comparison.judged_differences import JudgedDifference
 from evenhand.analysis.summaries.frames import Kinds
+from evenhand.core.json_shapes import finite
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.stats.extremes import Extremes
@@ -25,8 +26,11 @@ _GRAVEST: tuple[Word, ...] = (
 
 
 def ends(name: str, number: OpenNumber | None) -> dict[str, float | None]:
-    """A number and the two ends between which errors leave it, by name; the number is None where the ends differ."""
-    least, most = number or (None, None)
+    """A number and the two ends between which errors leave it, by name; the number is None where the ends differ.
+
+    An end is None where errors may be any number.
+    """
+    least, most = (None, None) if number is None else map(finite, number)
     return {name: number and number.value, f"{name}_least": least, f"{name}_most": most}
 
 

@@ -18,12 +18,26 @@ from evenhand.analysis.comparison.same_test import Likeness
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
-from evenhand.core.wording.words import count
+from evenhand.core.wording.words import clip, count, safe
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import Alone, Differences
 from evenhand.stats.tallies import OpenNumber, worth_of
+
+
+def undirected(metric: str, mine: Seen, theirs: Seen) -> str:
+    """That neither more nor less of a metric is better, and what to do, in words; empty where its bounds say which.
+
+    Of a word count from 40 to 100, a change from 90 to 50 is no worse. Whether values keep their bounds is in `passed`.
+    """
+    if len(mine.bounds(metric) | theirs.bounds(metric)) < 2:
+        return ""
+    name = clip(safe(metric), 40)
+    return (
+        f"{name} has lower and upper bounds, so neither more nor less of it is better: "
+        f"it is compared only if you name it (more is better, or less with --lower)"
+    )
 
 
 def paired(
@@ -81,14 +95,15 @@ def paired(
             data = prediction.data
         elif not drawn.alike:
             data = weighted(mine, pairs, scale, drawn, rates=rates)
-    bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
     # A metric that is only ever bounded from above is one of which less is better.
-    lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
+    lower = less or mine.bounds(metric) | theirs.bounds(metric) == frozenset({"most"})
     withheld = likeness.withheld
-    if not withheld and metric != PASSED and not lower:
+    # A latency in seconds may well become a hundred times as large on its one scale.
+    if not withheld and metric != PASSED and metric not in LOWER:
+        before, after = (array("d", filter(math.isfinite, means)) for means, _ in pairs.means())
         withheld = other_scale(
-            pairs.means()[0][0],
-            pairs.means()[1][0],
+            before,
+            after,
             *(side.scales.get(metric) for side in (mine, theirs)),
         )
     # Errors alone show nothing of a difference, not even how large one the cases would have shown.
@@ -243,11 +258,12 @@ def _declared(metric: str, mine: Seen, theirs: Seen) -> Scale | None:
 
 
 def _scale(
-    metric: str, sides: Iterable[Measured], declared: Scale | None
+    metric: str, sides: Sequence[Measured], declared: Scale | None
 ) -> tuple[bool, OpenNumber | None, bool]:
     """Whether a metric is a pass rate, what values it can have, and whether that is known.
 
-    Where it is not, they are taken to be the values that were seen; None where there are none.
+    Where it is not, they are taken to be the values that were seen, and any at all if a trial is in error. None where
+    no trial has a value.
     """
     if metric == PASSED:
         return True, OpenNumber(0.0, 1.0), True
@@ -263,6 +279,9 @@ def _scale(
         rates = scale == SHARES and shares
         if scale:
             return rates, OpenNumber(*scale), True
+    # What timed out would have been slower than all that came to an end.
+    if any(side.in_error for side in sides):
+        return False, OpenNumber(-math.inf, math.inf), False
     return False, OpenNumber(least, most), False
 
 
@@ -385,7 +404,7 @@ def other_scale(first: Sequence[float], second: Sequence[float], *declared: Scal
     >>> other_scale([0.5, 0.7], [0.9, 1.2], None, None)
     ''
     """
-    if not first or None not in declared:
+    if not first or not second or None not in declared:
         return ""
     one, two = _values(first), _values(second)
     for scale, values in zip(declared, (two, one), strict=True):

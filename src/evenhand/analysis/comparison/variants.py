@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from evenhand.analysis.comparison.pairing import unmeasured
 from evenhand.analysis.summaries.clusters import rate_in
@@ -39,21 +39,23 @@ def sentences(grid: Grid, apart: Callable[[int, int], str] | None = None) -> lis
     return lines
 
 
-def _ranked(grid: Grid, places: Sequence[int]) -> tuple[list[int], int]:
-    """The columns that have a pass rate, the best last, and how many pairs they make.
+def _ranked(
+    grid: Grid, places: Sequence[int]
+) -> tuple[list[int], int, Mapping[int, tuple[float, float]]]:
+    """The columns that have a pass rate, the best last, how many pairs they make, and their rates.
 
     The best is the one that passes most for certain: had one that beats all others whatever became of errors. It was
     picked after a look at all of them: it has been compared with each, as each has with the others.
     """
     shares = {i: rate_in(grid.tallies[i], grid.groups[i]) for i in places}
-    rates = {i: (share.least, share.most, i) for i, share in shares.items() if share}
-    return sorted(rates, key=rates.__getitem__), math.comb(len(rates), 2)
+    rates = {i: (share.least, share.most) for i, share in shares.items() if share}
+    return sorted(rates, key=lambda i: (*rates[i], i)), math.comb(len(rates), 2), rates
 
 
 def _first_of_many(
     grid: Grid, places: Sequence[int], apart: Callable[[int, int], str]
 ) -> list[str]:
-    order, pairs = _ranked(grid, places)
+    order, pairs, rates = _ranked(grid, places)
     if len(order) < 2:
         return []
     best = order[-1]
@@ -65,17 +67,22 @@ def _first_of_many(
     )
     if not others:
         return []
-    first = f"{grid.names[best]} passes most of {len(order):,} variants"
     how = f"paired{corrected_for(pairs)}"
+    alike = sum(rate == rates[best] for rate in rates.values())
+    if alike == len(order):
+        return [f"none of {len(order):,} variants is shown to beat another ({how})"]
+    first = f"{grid.names[best]} passes most of {len(order):,} variants"
+    who = "" if alike == 1 else f"{grid.names[best]} "
+    if alike > 1:
+        first = f"{grid.names[best]} and {count(alike - 1, 'other')} pass most of {len(order):,} variants"
     if not beaten:
-        return [
-            f"{first}, and is not shown to beat any: of so many, one is ahead by chance ({how})"
-        ]
-    return [f"{first}, and beats {beaten:,} of {count(len(others), 'other')} ({how})"]
+        by_chance = ": of so many, one is ahead by chance" if alike == 1 else ""
+        return [f"{first}, and {who}is not shown to beat any{by_chance} ({how})"]
+    return [f"{first}, and {who}beats {beaten:,} of {count(len(others), 'other')} ({how})"]
 
 
 def _compared(grid: Grid, places: Sequence[int], apart: Callable[[int, int], str]) -> list[str]:
-    order, pairs = _ranked(grid, places)
+    order, pairs, _ = _ranked(grid, places)
     if len(order) < 2:
         return []
     best = order[-1]
@@ -166,7 +173,7 @@ def could_show(data: Extremes, smallest: float | None, tests: int) -> str:
 
 def corrected_for(tests: int) -> str:
     """Why so many cases show less than they would in a single comparison, in words; empty for a single one."""
-    return f", corrected for {tests} comparisons" if tests > 1 else ""
+    return f", corrected for {tests:,} comparisons" if tests > 1 else ""
 
 
 def point_range(least: float, most: float) -> str:

@@ -10,7 +10,7 @@ from evenhand.analysis.comparison.case_values import CaseIds, Scales, Seen, read
 from evenhand.analysis.comparison.comparison_results import unlike_words
 from evenhand.analysis.comparison.comparison_sides import matched_variants
 from evenhand.analysis.comparison.drawn_part import DrawnPart
-from evenhand.analysis.comparison.pairing import distinct, paired
+from evenhand.analysis.comparison.pairing import distinct, paired, undirected
 from evenhand.analysis.comparison.same_test import Likeness, other_evals
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.gate_results import GateResult, GateVerdict
@@ -117,6 +117,10 @@ class GateSides:
             unchanged = bool(common) and len(same) == len(common) and (drawn is None or drawn.whole)
             part = drawn and replace(drawn, earlier=self._baseline.earlier(i))
             for metric in _metrics(mine, now, self._metrics):
+                note = undirected(metric, mine, now)
+                if note and metric not in (*self._metrics, *self._lower):
+                    tell(note)
+                    continue
                 yield (
                     j,
                     _compared(

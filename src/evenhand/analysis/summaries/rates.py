@@ -9,7 +9,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evenhand.analysis.summaries.clusters import Groups, OfCase, clusters_among, rate_in, sums_in
+from evenhand.analysis.summaries.clusters import (
+    Groups,
+    OfCase,
+    clusters_among,
+    rate_in,
+    sums_in,
+    together,
+)
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.score import SHARES, Scale
@@ -145,10 +152,10 @@ def repeats(run: RunFile) -> list[Repeats]:
 
     Trials that were chosen by what came of them say nothing of repeats: `flaky` and `tries` are empty then.
     """
-    columns: list[list[Tally]] = [[] for _ in run.meta.variants]
+    columns: list[dict[str, Tally]] = [{} for _ in run.meta.variants]
     flaky: list[list[CaseTally]] = [[] for _ in columns]
     for case in run.tallies():
-        columns[case.variant].append(case.tally)
+        columns[case.variant][case.case] = case.tally
         if case.tally.flaky and not run.by_outcome:
             flaky[case.variant].append(case)
     return [
@@ -156,26 +163,27 @@ def repeats(run: RunFile) -> list[Repeats]:
             variant,
             len(tallies),
             tuple(sorted(flaky[variant], key=lambda case: case.tally.least)),
-            () if run.by_outcome else _tries(run.meta, tallies),
+            () if run.by_outcome else _tries(run, variant, tallies),
         )
         for variant, tallies in enumerate(columns)
     ]
 
 
-def _tries(meta: RunMeta, tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
-    most = max((tally.n for tally in tallies), default=0)
+def _tries(run: RunFile, variant: int, tallies: Mapping[str, Tally]) -> tuple[OfTries, ...]:
+    most = max((tally.n for tally in tallies.values()), default=0)
     if most < 2:
         return ()
     from evenhand.stats.tallies import of_tries  # noqa: PLC0415 (only for runs with repeats)
 
-    tries = (result for k in range(1, most + 1) if (result := of_tries(tallies, k)))
-    if not meta.ended_early:
+    units = list(together(tallies.items(), run.groups()[variant]))
+    tries = (result for k in range(1, most + 1) if (result := of_tries(units, k)))
+    if not run.meta.ended_early:
         return tuple(tries)
     return tuple(
         replace(
             one,
-            once=allowing_for_looks(one.once, one.cases),
-            always=allowing_for_looks(one.always, one.cases),
+            once=allowing_for_looks(one.once, one.clusters),
+            always=allowing_for_looks(one.always, one.clusters),
         )
         for one in tries
     )

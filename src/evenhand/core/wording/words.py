@@ -386,8 +386,12 @@ def put(out: TextIO, text: str, *, commands: bool = False) -> None:
     try:
         out.write(text)
     except UnicodeEncodeError:
-        coding = out.encoding or "ascii"
-        out.write(text.translate(_PLAIN).encode(coding, "backslashreplace").decode(coding))
+        out.write(plainer(text, out.encoding or "ascii"))
+
+
+def plainer(text: str, coding: str) -> str:
+    """A text in the characters of an encoding: plainer ones, or escapes, in place of what it hasn't."""
+    return text.translate(_PLAIN).encode(coding, "backslashreplace").decode(coding)
 
 
 def put_quietly(out: TextIO, text: str) -> None:

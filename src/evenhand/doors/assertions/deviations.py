@@ -78,13 +78,15 @@ DEVIATIONS: Mapping[str, str] = {
     "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
     "returns no verdict, is an error and not a failed test with score 0. A Python file without a name is called at "
     "get_score, too; promptfoo wants func there.",
-    "tags in data": "{{…}} in a cell of a table is text; promptfoo fills it in.",
+    "tags in data": "{{…}} in a cell of a table, in JSON or JSONL, or in a test that a program makes is text; "
+    "promptfoo fills it in.",
     "secrets in tests": "{{ env.NAME }} in a test's variable is refused where NAME looks like a secret, and stays text "
     "in files of data; promptfoo sends the secret to the model. What is not secret is filled in, and a provider's "
     "config may use both.",
     "secrets in replies": "A key, token or password of the run that a reply repeats is [redacted] before anything is "
     "scored, and so it is in the values of assertions; promptfoo scores and stores it.",
-    "thresholds in CSV": "No threshold is invented for latency and cost in an __expected cell.",
+    "thresholds in CSV": "No threshold is invented for latency and cost in an __expected cell, and one that is written "
+    "counts for every type: promptfoo drops that of bleu, gleu, javascript and others.",
     "Python prompts": "A Python prompt function gets the variables that its parameters name, where promptfoo gives it "
     "one dict; --strict-prompts calls it as promptfoo does.",
     "braces of functions": "What a Python prompt function returns is not a template: braces in an article stay braces.",
@@ -129,7 +131,7 @@ DEVIATIONS: Mapping[str, str] = {
     "values": "starts-with and regex take a number, one line of Python may begin with return, and several may end in "
     "an expression: in promptfoo the first is an error and the others fail. A score of NaN is an error of that test; "
     "promptfoo drops the row. Of is-json, a value that is true or false is an error; promptfoo takes false for no "
-    "schema. A weight below 0 is refused.",
+    "schema, and refuses drafts later than 7. A Python grader may return a dataclass. A weight below 0 is refused.",
     "objects as prompts": "A prompt that is an object, and no conversation, is sent as the text of its JSON, whether a "
     "file holds it or a function returns it; promptfoo sends it as messages, which vendors refuse.",
     "numbers in variables": ".inf and .nan are texts in a variable, and a date is the text in the file; promptfoo "

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
+from evenhand.core.errors import ScoreError
 from evenhand.doors.assertions.assertion import Kind
 from evenhand.doors.assertions.values import schema_text
+from evenhand.scorers.json_formats import unknown_format
 from evenhand.scorers.structured import ContainsJson, IsJson, validator
 
 GROUP = "JSON"
@@ -14,6 +18,12 @@ def _schema(value: object) -> str:
     if schema:
         # Compiled when the file is read, so that a wrong schema is told before anything is sent.
         validator(schema)
+        unknown = unknown_format(json.loads(schema))
+        if unknown:
+            raise ScoreError(
+                f"the schema has the format '{unknown}', which is not known",
+                hint="It would silently check nothing.",
+            )
     return schema
 
 

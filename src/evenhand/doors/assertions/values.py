@@ -21,7 +21,8 @@ def texts(value: object) -> Sequence[str]:
         ScoreError: See `comma_list`.
     """
     if isinstance(value, (list, tuple)):
-        return [printed(item) for item in value]
+        # An item that is null is the word, as in JavaScript: as no text at all, it would be in every output.
+        return ["null" if item is None else printed(item) for item in value]
     if not isinstance(value, str):
         raise ScoreError(
             f"the value is {_in_json(value)}, not a list or text with commas",

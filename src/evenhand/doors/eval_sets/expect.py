@@ -18,7 +18,7 @@ from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.json_shapes import is_number
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.score import Outcome, Score, check
+from evenhand.core.score import Outcome, Score, check, is_bool
 from evenhand.core.step import Step, StepKind, StepStatus
 from evenhand.core.traits import Traits, label_of
 from evenhand.doors.eval_sets.bounds import misgiven, misspelt, of_expect, wrongly_bounded
@@ -400,10 +400,7 @@ def _unfinished(value: Any) -> tuple[str, str]:
 
 def _is_condition(value: Any) -> bool:
     """Whether a value is meant as true or false: a bool, NumPy's too, or what a search found, or None."""
-    if value is None or isinstance(value, (bool, re.Match)):
-        return True
-    # By name, so that NumPy is not imported to ask.
-    return type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
+    return value is None or isinstance(value, re.Match) or is_bool(value)
 
 
 def _no_condition(value: Any, label: str) -> tuple[str, str]:

@@ -143,6 +143,13 @@ def before_all(
     if not is_mapping(changed_suite):
         findings.problem(config.at("extensions"), "beforeAll left no suite")
         return config, sources
+    for key in sorted(suite.keys() | changed_suite.keys()):
+        if key not in ("tests", "defaultTest") and changed_suite.get(key) != suite.get(key):
+            findings.hint(
+                config.at("extensions"),
+                f"beforeAll changed {key} of the suite, which has no effect",
+                "It may change tests and defaultTest.",
+            )
     if changed_suite.get("defaultTest") != suite["defaultTest"]:
         value = {**config.value, "defaultTest": changed_suite.get("defaultTest")}
         config = replace(config, value=value)

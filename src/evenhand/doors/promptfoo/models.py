@@ -26,7 +26,7 @@ from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.environment import unset
+from evenhand.doors.promptfoo.environment import env_filled, unset
 from evenhand.languages.documents.findings import Findings, Place, problem_at
 from evenhand.languages.documents.tree import Document, read_document
 from evenhand.providers.catalog import key_missing
@@ -316,6 +316,7 @@ class FolderModels:
             ]
         self.files.add(path)
         self._reading.append(path)
+        document.value = env_filled(document.value, self._config.env)
         try:
             return self._of_document(document, base)
         finally:
@@ -335,7 +336,9 @@ class FolderModels:
         whose = f"provider {id_}"
         below = "Settings of the model stand under config."
         findings.unknown(fields, KEYS, place, f" of {whose} is not used", otherwise=below)
-        settings = read_settings(fields.get("config"), whose, base, place, findings, self.files)
+        settings = read_settings(
+            fields.get("config"), whose, self._config, base, place, findings, self.files
+        )
         provider = self._provider(id_, fields, settings, place, base, findings)
         mcp = None
         if settings.get("mcp") is not None and not isinstance(provider, AbsentProvider):
@@ -441,7 +444,7 @@ def _answers_as_promptfoo(provider: Provider) -> None:
 
 
 def with_files_read(
-    written: object, base: Path, place: Place, findings: Findings, files: set[Path]
+    written: object, config: Config, base: Path, place: Place, findings: Findings, files: set[Path]
 ) -> object:
     """A value with the JSON and YAML files that it names, at any depth, read in: see `read_settings`."""
 
@@ -451,7 +454,8 @@ def with_files_read(
                 path = base / value.removeprefix("file://")
                 document = read_document(path, findings, place)
                 files.add(path)
-                return None if document is None else document.value
+                # They are read as if they stood in the config.
+                return None if document is None else env_filled(document.value, config.env)
             if _SHELL.fullmatch(value):
                 findings.hint(
                     place,
@@ -475,12 +479,19 @@ def with_files_read(
 
 
 def read_settings(
-    written: object, whose: str, base: Path, place: Place, findings: Findings, files: set[Path]
+    written: object,
+    whose: str,
+    config: Config,
+    base: Path,
+    place: Place,
+    findings: Findings,
+    files: set[Path],
 ) -> dict[str, Any]:
     """Settings as a config writes them, with the JSON and YAML files that they name read in; empty for none.
 
     Args:
         whose: What they belong to, for messages: `provider echo`.
+        config: Whose environment the files see.
         base: The folder that files are looked for in.
         files: Is told which files were read.
     """
@@ -490,7 +501,7 @@ def read_settings(
         findings.problem(place, f"config of {whose} is {written!r}, not an object")
         return {}
 
-    read = with_files_read(cast("object", written), base, place, findings, files)
+    read = with_files_read(cast("object", written), config, base, place, findings, files)
     settings = cast("dict[str, Any]", read)
     headers = settings.get("headers")
     if headers is not None and not isinstance(headers, Mapping):

@@ -32,13 +32,20 @@ from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import NO_CONFIG, Render, Templates
 from evenhand.providers.configured import takes_chats, untold
 from evenhand.providers.process import printed_by
-from evenhand.providers.prompt_text import fill_json, is_written_chat, parse_prompt, unfillable
+from evenhand.providers.prompt_text import (
+    fill_json,
+    is_written_chat,
+    parse_prompt,
+    read_chat,
+    unfillable,
+)
 
 PRINTED_WITHIN_S = 60.0
 """How long a program may take to print a prompt."""
 _CHAT = re.compile(
     r'\s*(\[\s*\{|\{\s*"(contents|messages|input)"\s*:\s*\[|\{\s*"parts"\s*:|\{\s*"role"\s*:\s*"(user|system)")'
 )
+_YAML_CHAT = re.compile(r"\s*(?:\{%.*?%\}\s*)*-\s*role:", re.DOTALL)
 _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 
@@ -150,13 +157,16 @@ def half_a_chat(prompt: Prompt) -> TemplateError | None:
 
     Sent as the words of a user, it would be an answer to something else.
     """
-    if not (_CHAT.match(prompt.template) and _CHAT.match(prompt.text)):
+    in_json = _CHAT.match(prompt.template) and _CHAT.match(prompt.text)
+    in_yaml = _YAML_CHAT.match(prompt.template) and prompt.text.lstrip().startswith("- role:")
+    if not in_json and not in_yaml:
         return None
     try:
-        json.loads(prompt.text)
+        json.loads(prompt.text) if in_json else read_chat(prompt.text)
     except ValueError as error:
+        language = "JSON" if in_json else "YAML"
         return TemplateError(
-            f"prompt '{_line(prompt.label):.60}' begins as a chat, and is not JSON once it is filled in: {error}",
+            f"prompt '{_line(prompt.label):.60}' begins as a chat, and is not {language} once it is filled in: {error}",
             hint="Write {{ name | dump }}, without quotes around it: a quote or a line break in a value ends a string.",
         )
     return None

@@ -326,7 +326,9 @@ class TestReader(Record, frozen=True, kw_only=True):
             return {}
         settings = {key: value for key, value in options.items() if key not in OPTIONS}
         place, base = written.at("options"), self.config.base
-        return read_settings(settings, "options", base, place, self.findings, self.files)
+        return read_settings(
+            settings, "options", self.config, base, place, self.findings, self.files
+        )
 
 
 class Tests(Record, frozen=True):

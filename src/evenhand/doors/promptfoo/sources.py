@@ -330,7 +330,9 @@ class _Sources:
             return []
         if is_program(name):
             settings = None if fields is None else fields.get("config")
-            settings = with_files_read(settings, self._config.base, place, findings, self._files)
+            settings = with_files_read(
+                settings, self._config, self._config.base, place, findings, self._files
+            )
             rows = generated(name, settings, self._config.base, place, findings)
             if rows is None:
                 return []

@@ -25,7 +25,6 @@ from evenhand.core.provider import Provider, Request
 from evenhand.core.record import Record
 from evenhand.core.run import CallEnd, CallStart, ToolRecord
 from evenhand.core.scripted import request_name, script_answers, without_port
-from evenhand.core.scrubbing import scrubbed
 from evenhand.core.secrets import shown
 from evenhand.core.variant import Variant
 from evenhand.store.calls import EndedCall
@@ -180,7 +179,7 @@ class Replay:
             place = None
         record = self.recordings.tool(place, key, nth)
         if record is None and self.recordings.header.cassette:
-            hidden = encode(scrubbed(decode(arguments)))
+            hidden = encode(_scrubbed(arguments))
             record = self.recordings.tool(place, digest("tool", name, hidden), nth)
         return record
 
@@ -298,9 +297,16 @@ def replay_record(headers: Sequence[RecordedFrom], *, asks: bool) -> dict[str, A
 def scrubbed_name(identity: bytes) -> str:
     """The name of a request without what looks like a secret in it."""
     try:
-        return digest(encode(scrubbed(decode(identity))))
+        return digest(encode(_scrubbed(identity)))
     except ValueError:
         return digest(identity)
+
+
+def _scrubbed(data: bytes) -> object:
+    """The value that this JSON says, without what looks like a secret in it; raises ValueError."""
+    from evenhand.core.scrubbing import scrubbed  # noqa: PLC0415 (for recordings only)
+
+    return scrubbed(decode(data))
 
 
 def recorded_error(end: CallEnd) -> ProviderError:

@@ -40,6 +40,17 @@ _WORDS: Mapping[str, object] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 """`.inf` and `.nan` stay text: JSON, and with it every run file, has no form for them."""
+_YAML = "tag:yaml.org,2002:"
+_TAGS: Mapping[str, type | None] = {
+    "": None,
+    "!": str,
+    **{f"{_YAML}{name}": str for name in ("str", "timestamp", "map", "seq", "set", "omap")},
+    f"{_YAML}int": int,
+    f"{_YAML}float": float,
+    f"{_YAML}bool": bool,
+    f"{_YAML}null": type(None),
+}
+"""The tags that a value may have, and what a scalar with one of them is; without a tag, that depends on its text."""
 
 
 @dataclass(slots=True)
@@ -317,6 +328,12 @@ class _NodeReader:
     def value_of(self, node: yaml.Node, path: Path_) -> object:
         """The node's value."""
         self._places[path] = (node.start_mark.line + 1, node.start_mark.column + 1)
+        if node.tag not in _TAGS:
+            self._findings.problem(
+                self._place(node),
+                f"the tag {node.tag.replace(_YAML, '!!')} is not known",
+                "Write the value without it, or in quotes, as text.",
+            )
         if isinstance(node, self._scalar_node):
             return self._scalar(node)
         if isinstance(node, self._sequence_node):
@@ -360,12 +377,23 @@ class _NodeReader:
         return {**merged, **mapping}
 
     def _scalar(self, node: yaml.ScalarNode) -> object:
-        text = cast(str, node.value)
-        # Quoted and block text is text, even if it says 5 or true.
-        if node.style:
-            return text
-        if node.tag.endswith(":str"):  # !!str
-            return text
+        text, kind = cast(str, node.value), _TAGS.get(node.tag, str)
+        if kind is None:
+            # Quoted and block text is text, even if it says 5 or true.
+            return text if node.style else self._plain(text)
+        value = self._plain(text)
+        if kind is str or type(value) in (kind, int if kind is float else kind):
+            return text if kind is str else value
+        self._findings.problem(
+            self._place(node),
+            f"{text!r} is no {node.tag.replace(_YAML, '!!')}",
+            "Write it without the tag, or correct it.",
+        )
+        return text
+
+    @staticmethod
+    def _plain(text: str) -> object:
+        """What text without quotes says."""
         if text in _WORDS:
             return _WORDS[text]
         # So many digits fit into no float, and Python refuses to read more than 4,300 of them.

@@ -162,7 +162,7 @@ def _of_names(template: str) -> Render | None:
         # `{{{` begins an object, which only the engine can read.
         "{{{" in template
         or any(_ANY_TAG.search(text) for text in texts)
-        or not _WORDS.isdisjoint(names)
+        or not _WORDS.isdisjoint(name.split(".", 1)[0] for name in names)
     ):
         return None
     if any("." in name for name in names):

@@ -259,7 +259,7 @@ def test_a_raw_score_is_compared_whatever_its_bound_is(tmp_path: Path):
         made(tmp_path / "a", BASE, lambda case: "t"),
         made(tmp_path / "b", edited(CHANGES["a lower bound"][0]), lambda case: "t" * 9),
     )
-    both = compare(*lengths)
+    both = compare(*lengths, metric=["passed", *METRICS])
     by_metric = {one.metric: one for one in both.results}
     assert by_metric["length"].n == 12
     assert by_metric["length"].verdict == "better"
@@ -275,7 +275,8 @@ def test_what_a_metric_asks_concerns_that_metric_and_the_verdict_alone(tmp_path:
         "clarity": CHANGES["the words of a rubric"][0],
         "length": CHANGES["the code of a class"][0],
     }
-    both = compare(made(tmp_path / "a", BASE), made(tmp_path / "b", edited(edits[metric])))
+    sides = made(tmp_path / "a", BASE), made(tmp_path / "b", edited(edits[metric]))
+    both = compare(*sides, metric=[*METRICS])
     compared = {one.metric for one in both.results if one.n}
     assert compared == set(METRICS) - {metric}
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evenhand import Case, EvalSet, Expect, Score, compare, run
 from evenhand.analysis.comparison.pairing import other_scale
+from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
+from evenhand.analysis.gates.baseline_making import baseline_of
+from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.core.score import Scale
 
 SCALES: dict[str, Scale] = {
@@ -20,7 +25,7 @@ SCALES: dict[str, Scale] = {
 }
 
 
-def graded(scale: Scale, *, declared: bool) -> EvalSet:
+def graded(scale: Scale, *, declared: bool, less: bool = False) -> EvalSet:
     """Values spread over a scale, the same part of it for each case."""
     draw = random.Random(7)
     evals = EvalSet("grades", data=[{"id": f"c{i}", "input": draw.random()} for i in range(25)])
@@ -35,6 +40,8 @@ def graded(scale: Scale, *, declared: bool) -> EvalSet:
         value = round(value) if high > 1 else value
         if declared:
             expect(value, grade, at_least=low, metric="q")
+        elif less:
+            expect(value, "q", at_most=high)
         else:
             expect(value, "q", at_least=low)
 
@@ -64,19 +71,21 @@ EVIDENT = [
 ]
 
 
+@pytest.mark.parametrize("less", [False, True])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("pair", EVIDENT, ids=str)
 def test_scales_that_the_values_show_are_told_and_nothing_is_judged(
-    tmp_path: Path, pair: tuple[str, str], turned: bool
+    tmp_path: Path, pair: tuple[str, str], turned: bool, less: bool
 ):
-    """Where no scorer says its scale."""
+    """Where no scorer says its scale, whether more or less is better, and with a margin, too."""
     names = pair[::-1] if turned else pair
     first, second = (
-        run(graded(SCALES[name], declared=False), progress=False, home=tmp_path / name)
+        run(graded(SCALES[name], declared=False, less=less), progress=False, home=tmp_path / name)
         for name in names
     )
     both = compare(first, second, metric="q")
     assert both.verdict == "undecided"
+    assert compare(first, second, metric="q", margin=0.05).verdict == "undecided"
     assert "on other scales" in str(both)
     assert both.document()["results"][0]["withheld"]
 
@@ -142,3 +151,91 @@ def test_means_over_several_scales_are_told(tmp_path: Path):
     assert "q: its scores are on several scales (0–10, 0–100)" in str(mixed)
     alike = run(graded((0, 10), declared=True), progress=False, home=tmp_path)
     assert "several scales" not in str(alike)
+
+
+def bounded(value: float, *bounds: dict[str, Any]) -> EvalSet:
+    """Twelve cases of one value on a scale from 1 to 5, which have these bounds in turn."""
+    evals = EvalSet("tone", data=[{"id": f"c{i}", "input": i} for i in range(12)])
+
+    def formal(output: float) -> Score:
+        return Score(output, scale=(1, 5))
+
+    @evals.eval
+    def answers(case: Case, expect: Expect) -> None:
+        expect(value, formal, metric="formal", **bounds[int(case.input) % len(bounds)])
+
+    return evals
+
+
+LOWER_BOUND: dict[str, Any] = {"at_least": 1.0}
+UPPER_BOUND: dict[str, Any] = {"at_most": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([LOWER_BOUND | UPPER_BOUND], [LOWER_BOUND | UPPER_BOUND]),
+        ([LOWER_BOUND, UPPER_BOUND], [LOWER_BOUND, UPPER_BOUND]),
+        ([LOWER_BOUND], [UPPER_BOUND]),
+    ],
+    ids=["both", "by case", "changed"],
+)
+def test_what_has_bounds_on_both_sides_is_neither_better_nor_worse(
+    tmp_path: Path, before: list[dict[str, Any]], after: list[dict[str, Any]]
+):
+    """Neither more nor less of it is better, unless somebody names it; a gate passes by what passed."""
+    first = run(bounded(4, *before), progress=False, home=tmp_path / "a")
+    second = run(bounded(2, *after), progress=False, home=tmp_path / "b")
+    both = compare(first, second)
+    assert [one.metric for one in both.results] == ["passed"]
+    assert "formal has lower and upper bounds" in str(both)
+    assert compare(first, second, metric="formal").verdict == "worse"
+    assert compare(first, second, metric="formal", lower="formal").verdict == "better"
+    write_baseline(baseline_of(first.file), tmp_path / "b.evn")
+    outcome = gate(read_baseline(tmp_path / "b.evn"), second.file, 0.5)
+    assert [one.metric for one in outcome.results] == ["passed"]
+    assert "formal has lower and upper bounds" in " ".join(outcome.notes)
+
+
+def timed(*values: float | None) -> EvalSet:
+    """A case for each value, which no scale holds; None is an error."""
+    evals = EvalSet("slow", data=[{"id": f"c{i}", "input": i} for i in range(len(values))])
+
+    @evals.eval
+    def answers(case: Case, expect: Expect) -> None:
+        value = values[int(case.input)]
+        if value is None:
+            raise TimeoutError
+        expect(value, "took", at_most=10_000)
+
+    return evals
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [([50] * 24, [50] * 12 + [None] * 12), ([50] * 24, [10] * 12 + [None] * 12)],
+    ids=["the others alike", "the others better"],
+)
+def test_an_error_may_have_been_any_value_where_no_scale_is_known(
+    tmp_path: Path, before: list[float | None], after: list[float | None]
+):
+    """What timed out may be slower than all that came to an end, in either run."""
+    first = run(timed(*before), progress=False, home=tmp_path / "a")
+    second = run(timed(*after), progress=False, home=tmp_path / "b")
+    for sides in ((first, second), (second, first)):
+        for margin in (None, 5):
+            both = compare(*sides, metric="took", margin=margin)
+            assert both.verdict == "undecided"
+            assert "took: unknown over 24 cases" in str(both)
+            (row,) = both.document()["results"]
+            assert (row["difference_least"], row["difference_most"]) == (None, None)
+            json.dumps(row, allow_nan=False)
+
+
+def test_a_few_errors_leave_what_most_cases_show(tmp_path: Path):
+    """Nothing is said of the mean, and most cases are faster whatever the errors would have been."""
+    first = run(timed(*[50] * 24), progress=False, home=tmp_path / "a")
+    second = run(timed(*[10] * 20, *[None] * 4), progress=False, home=tmp_path / "b")
+    both = compare(first, second, metric="took", margin=5)
+    assert both.verdict == "non-inferior"
+    assert "lower in 20 of 24 cases, p = 0.002" in str(both)

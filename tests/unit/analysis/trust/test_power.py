@@ -21,6 +21,8 @@ from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power, pilot_of
 from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.render.power_text import lines
+from evenhand.stats.correction import Verdicts, corrected_rate
+from evenhand.stats.interval import wilson
 from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.power import cases_needed, cases_needed_exact, labels_needed
 
@@ -51,10 +53,26 @@ def test_labels_fall_with_what_the_judge_replaces_and_rise_where_it_judged_few()
     assert few is not None
     assert 123 < few < 323
     assert labels_needed(0.05, 0.7, 0.62, 100) is None
-    assert labels_needed(0.05, 1.0) == 0
     for wrong in ((0, 0.5), (0.1, 2), (0.1, 0.5, -1)):
         with pytest.raises(ValueError, match="ρ²"):
             labels_needed(*wrong)
+
+
+@pytest.mark.parametrize("half_width", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("rate", [0.0, 0.5, 0.97, 1.0])
+def test_so_many_labels_give_what_is_promised_even_if_all_agree(half_width: float, rate: float):
+    """Those of people alone, and with a judge that errs on none of them, give an interval that is no wider."""
+    alone = math.ceil(labels_needed(half_width, rate) or 0)
+    low, high = wilson(rate * alone, alone)
+    assert high - low <= 2 * half_width
+    labels = math.ceil(labels_needed(half_width, rate, 1.0) or 0)
+    passed = round(rate * labels)
+    verdicts = Verdicts(passed, 0, 0, labels - passed, round(rate * 10**6), 10**6)
+    estimate = corrected_rate(verdicts)
+    assert estimate is not None
+    # Labels are whole: those that pass are not quite as many as the rate says.
+    assert estimate.high - estimate.low <= 2.1 * half_width
+    assert labels <= alone
 
 
 async def test_a_pilot_says_how_columns_differ_and_how_repeats_vary(make_run: Make):

@@ -111,6 +111,7 @@ def test_columns_are_variables_and_special_ones_say_something_of_the_test(tmp_pa
         ("eval: true", {"type": "javascript", "value": "true"}),
         ("containsx", {"type": "equals", "value": "containsx"}),
         ("note: this", {"type": "equals", "value": "note: this"}),
+        ("assert-set:x", {"type": "equals", "value": "assert-set:x"}),
         ("contains:two\nlines", {"type": "contains", "value": "two\nlines"}),
     ],
 )

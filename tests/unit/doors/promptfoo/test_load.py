@@ -605,6 +605,13 @@ def test_extensions_may_be_javascript(tmp_path: Path) -> None:
     )
     config = {"tests": [{"vars": {"q": "old"}}], "extensions": ["file://hooks.js:beforeAll"]}
     assert questions(plan_of(tmp_path, config)) == ["old", "beforeAll"]
+    assert "beforeAll" not in str(plan_of(tmp_path, config).hints)
+    (tmp_path / "more.js").write_text(
+        "exports.beforeAll = ({ suite }) => { suite.prompts.push('x'); suite.providers = []; return { suite }; };"
+    )
+    plan = plan_of(tmp_path, {**config, "extensions": ["file://more.js:beforeAll"]})
+    changed = [hint.what for hint in plan.hints if hint.what.startswith("beforeAll changed")]
+    assert [what.split()[2] for what in changed] == ["prompts", "providers"]
     with pytest.raises(ConfigError, match="beforeAll is down"):
         plan_of(tmp_path, {**config, "extensions": ["file://hooks.js:always"]})
 

@@ -74,6 +74,23 @@ def test_settings_are_read_from_files(tmp_path: Path) -> None:
     assert tmp_path / "tools.json" in made.files
 
 
+def test_files_of_providers_see_the_environment(tmp_path: Path) -> None:
+    """A file that `providers` names is read as if it stood in the config."""
+    (tmp_path / "providers.yaml").write_text(
+        '- {id: "{{ env.PROVIDER }}", label: "by {{ env.PLACE }}",\n'
+        '   config: {k: "{{ env.PLACE }}", t: "file://t.yaml"}}\n'
+    )
+    (tmp_path / "t.yaml").write_text("deep: ['{{ env.PLACE | upper }}']")
+    env = {"PROVIDER": "openai:gpt-4o", "PLACE": "rome"}
+    made, findings = models(tmp_path, {"providers": ["file://providers.yaml"]}, **env)
+    (column,) = made.subjects()
+    assert not findings.problems
+    assert not findings.hints
+    assert column.provider.label == "by rome"
+    assert getattr(column.provider, "config")["k"] == "rome"  # noqa: B009 (not of the protocol)
+    assert getattr(column.provider, "config")["t"] == {"deep": ["ROME"]}  # noqa: B009 (the same)
+
+
 @pytest.mark.parametrize(
     ("provider", "what", "hint"),
     [

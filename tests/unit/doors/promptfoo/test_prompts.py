@@ -526,6 +526,11 @@ def test_a_misspelt_single_parameter_is_an_error_and_not_the_context() -> None:
         ),
         ('{"input": {{x}}, "question": 3}', False),
         ('{"answer": {{x}}}', False),
+        ('- role: user\n  content: {{x}}\n- role: user\n  content: "{{x}}"', True),
+        ('{% if 1 %}- role: user\n  content: "{{x}}"{% endif %}', True),
+        ("- role: user\n  content: {{ x | dump }}", False),
+        ("- role: {{x}}", False),
+        ("{{x}}", False),
     ],
 )
 def test_a_whole_request_that_is_no_json_once_it_is_filled_in_is_an_error(

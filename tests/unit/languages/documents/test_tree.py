@@ -147,7 +147,10 @@ def test_an_alias_inside_itself_is_refused() -> None:
 
 def test_tags_construct_nothing() -> None:
     """A YAML file cannot run anything."""
-    assert value_of("a: !!python/object/apply:os.system [ls]") == {"a": ["ls"]}
+    document, problems = read("a: !!python/object/apply:os.system [ls]")
+    assert document is not None
+    assert document.value == {"a": ["ls"]}
+    assert "the tag !!python/object/apply:os.system is not known" in problems[0]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
@@ -213,15 +216,38 @@ def test_characters_escaped_in_halves_are_read_as_javascript_does():
         ("'5'", "5"),
         ("!!str true", "true"),
         ("!!int 5", 5),
-        ("!own 5", 5),
+        ('!!int "7"', 7),
+        ("!!float '1.5'", 1.5),
+        ("!!float 3", 3),
+        ('!!bool "true"', True),
+        ('!!null ""', None),
+        ("!!timestamp 2024-01-02", "2024-01-02"),
+        ("!!map {a: 1}", {"a": 1}),
+        ("!!seq [1]", [1]),
+        ("!!set {a, b}", {"a": None, "b": None}),
         ("[!!str 1, 2]", ["1", 2]),
     ],
 )
-def test_what_is_tagged_as_text_is_text(tmp_path: Path, text: str, value: object) -> None:
-    """Other tags say nothing: what a plain scalar is, is seen from how it is written."""
-    document = read_yaml(tmp_path / "a.yml", f"key: {text}\n", Findings())
-    assert document is not None
-    assert document.value == {"key": value}
+def test_a_value_is_what_its_tag_says(text: str, value: object) -> None:
+    """A tag counts whether its text stands in quotes or not."""
+    assert value_of(f"key: {text}\n") == {"key": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("!own 5", "the tag !own is not known"),
+        ("!include other.yaml", "the tag !include is not known"),
+        ("!ENV {a: 1}", "the tag !ENV is not known"),
+        ("!!binary aGk=", "the tag !!binary is not known"),
+        ("!!int x7", "'x7' is no !!int"),
+        ("!!bool yes", "'yes' is no !!bool"),
+    ],
+)
+def test_a_tag_that_says_nothing_is_a_problem(text: str, problem: str) -> None:
+    """What another program would make of it is not silently left out."""
+    _, problems = read(f"key: {text}\n")
+    assert problem in problems[0]
 
 
 def test_a_space_that_yaml_does_not_take_for_one_is_named_with_its_line() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.core.errors import TemplateError
 from evenhand.languages.templates.printing import as_json, number_text, printed
-from evenhand.languages.templates.rendering import NO_CONFIG, has_tags, names_in
+from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags, names_in
 
 render, compiled, check = NO_CONFIG.render, NO_CONFIG.compiled, NO_CONFIG.problem
 
@@ -219,6 +219,15 @@ def test_numbers_of_any_size_print_as_in_javascript(number, text):
 def test_what_json_has_no_form_for_still_prints():
     """A value of the user's own class is its text."""
     assert as_json({"a": object}) == '{"a":"<class \'object\'>"}'
+
+
+@pytest.mark.parametrize(
+    "tag", ["{{ env.LBL }}", "{{env.LBL}}", "{{ env['LBL'] }}", "{{ env.LBL | trim }}"]
+)
+@pytest.mark.parametrize("around", ["%s", "{{ x }}%s{{ y.z }}"])
+def test_the_environment_is_seen_however_its_tag_is_written(tag, around):
+    """`{{ env.NAME }}` beside plain names is no variable of that name."""
+    assert Templates({"LBL": "now"}).render(around.replace("%s", tag), {}) == "now"
 
 
 def test_plain_templates_do_not_load_an_engine():
