@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.store.locks import Lock, lock_of
+from evenhand.store.home import Lock, lock_of
 from evenhand.wings.viewer.listing import Runs
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]

@@ -77,7 +77,7 @@ function Expectation({ outcome, calls, named, step }: { outcome: Outcome; calls:
     <details class={`card card-${outcome.outcome}`} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         {isRanked(outcome) ? <span class="muted">ranked</span> : <Mark outcome={outcome.outcome} short={outcome.outcome === "pass"} />}
-        <span class="card-name">{shown(outcome.name)}</span>
+        <span class="card-name card-question">{shown(outcome.name)}</span>
         {outcome.metric !== "" && outcome.metric !== outcome.name && <span class="chip" title="The metric that it belongs to">{shown(outcome.metric)}</span>}
         <span class="card-facts">
           {against(outcome)}

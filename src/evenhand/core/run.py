@@ -251,6 +251,16 @@ class Judged(Record, frozen=True):
     tokens_out: int = 0
     cost_usd: float | None = 0.0
 
+    def plus(self, other: Judged) -> Judged:
+        """Both together."""
+        known = None not in (self.cost_usd, other.cost_usd)
+        return Judged(
+            calls=self.calls + other.calls,
+            tokens_in=self.tokens_in + other.tokens_in,
+            tokens_out=self.tokens_out + other.tokens_out,
+            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+        )
+
 
 class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What the subject's last reply said beside its output. What is empty or not known is not written.

@@ -1,10 +1,21 @@
-"""What is known of a scorer before it is asked: its traits, and its label."""
+"""What is known of a scorer before it is asked: its traits, its label, and the models that it names.
+
+How models are known: the one who imports a file of the user's opens `reading`; a scorer that is given the id of a model
+notes it with `name_model`. Scorers do not know which ids there are, and need not. Outside of `reading` nothing is
+noted: an id is then looked up when the scorer is asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import field
 
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -107,3 +118,42 @@ def _short(value: Any) -> str:
         return type(value).__name__
     text = " ".join(text.split())
     return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+class NamedModel(Record, frozen=True):
+    """A model's id, and the line of the file that names it; 0 where that is another file."""
+
+    id: str
+    line: int
+
+
+class FileReading(Record, frozen=True):
+    """A file that is being read, and the models that were named meanwhile."""
+
+    path: Path
+    named: list[NamedModel] = field(default_factory=list[NamedModel])
+
+
+_now: ContextVar[FileReading | None] = ContextVar("reading", default=None)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[list[NamedModel]]:
+    """Inside, models that are named are noted."""
+    file = FileReading(path)
+    token = _now.set(file)
+    try:
+        yield file.named
+    finally:
+        _now.reset(token)
+
+
+def name_model(id: str) -> None:  # noqa: A002 (the word that users write)
+    """Notes that a model is named."""
+    file = _now.get()
+    if file is None:
+        return
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename != str(file.path):
+        frame = frame.f_back
+    file.named.append(NamedModel(id, frame.f_lineno if frame else 0))

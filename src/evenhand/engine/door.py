@@ -46,9 +46,8 @@ from evenhand.engine.session import Decider, Ending, Session
 from evenhand.engine.surroundings import need_open_files, open_files_allow, run_surrounded
 from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
-from evenhand.store.home import signed
+from evenhand.store.home import lock_of, signed
 from evenhand.store.journal import Journal
-from evenhand.store.locks import lock_of
 from evenhand.store.recordings import Recordings
 from evenhand.store.run_lookup import cache_folder, home_for, new_id, run_folder
 from evenhand.store.runfile import RunFile

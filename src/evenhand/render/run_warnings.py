@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evenhand.analysis.summaries.column_names import column_names
-from evenhand.analysis.summaries.compared_spending import compared_spending
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.core.score import OFF_SCALE
 from evenhand.core.scripted import SCRIPTED
@@ -124,15 +123,15 @@ def _waited(run: RunFile) -> list[str]:
 
 def _compared(run: RunFile) -> list[str]:
     """The calls that compared the outputs of all variants, which are counted in the costs of one."""
-    if run.meta.status == "running":
-        return []
     variants = run.meta.variants
+    if run.meta.status == "running" or len(variants) < 2 or not sum(run.judge_calls()):
+        return []
     names = dict(zip((one.index for one in variants), column_names(variants), strict=True))
     return [
         f"{count(spent.calls, 'judge call')}{f' ({money(spent.cost_usd)})' if spent.cost_usd else ''} compared the "
         f"outputs of all variants, and {'counts' if spent.calls == 1 else 'count'} in {safe(names[variant])} alone"
         + ("" if run.meta.is_scripted else ": don't compare the variants' costs")
-        for variant, spent in compared_spending(run).items()
+        for variant, spent in run.compared_spending().items()
     ]
 
 

@@ -31,9 +31,9 @@ from evenhand.core.expect import Trial
 from evenhand.core.json_schema import strict_object
 from evenhand.core.json_shapes import is_number
 from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
-from evenhand.core.named_models import name_model
 from evenhand.core.provider import Provider, judge_id, misset
 from evenhand.core.thoughts import TAGS
+from evenhand.core.traits import name_model
 from evenhand.core.unusable_answers import forgotten_if_unusable
 from evenhand.scorers.deciding import CASCADE, DECIDED, FALLBACK, decided, decider_in, reply_details
 from evenhand.scorers.json_objects import whole_objects

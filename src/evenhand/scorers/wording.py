@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
-from evenhand.core.traits import Traits
+from evenhand.core.traits import Traits, TraitsOf
 from evenhand.scorers.constructor_checks import need_text, texts
 from evenhand.scorers.metrics import text as measures_of_text
 from evenhand.scorers.metrics.overlap import edit_distance, meteor
@@ -48,6 +48,8 @@ WORDINGS: Mapping[str, Measure] = {
 }
 """The numbers, by the name that reports have for them. All are from 0 to 1 but the distance, which counts."""
 
+_SHARE = Traits(gives="number", scale=SHARES)
+_DISTANCE = Traits(gives="number", lower_is_better=True, counted=False)
 _OF_SACREBLEU = ("BLEU", "chrF", "chrF++")
 
 
@@ -64,7 +66,9 @@ class Wording(Question):
         UsageError: There is no such number, a reference isn't text, or the library that measures it is missing.
     """
 
-    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
+    traits: ClassVar[TraitsOf[Wording]] = TraitsOf(
+        _SHARE, lambda one: _DISTANCE if one.name == "edit_distance" else _SHARE
+    )
 
     name: str
     references: Sequence[str] | str = field(repr=False)
@@ -161,7 +165,7 @@ class EditDistance(Wording):
     """edit_distance: the fewest characters to insert, delete or replace to get a reference. 0 is best: at_most."""
 
     __slots__ = ()
-    traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
+    traits: ClassVar[TraitsOf[Wording]] = TraitsOf(_DISTANCE, lambda _: _DISTANCE)
 
     def __init__(self, references: Sequence[str] | str) -> None:
         super().__init__("edit_distance", references)

@@ -22,8 +22,7 @@ from pathlib import Path
 from evenhand.core.errors import StoreError
 from evenhand.core.record import Record
 from evenhand.core.secrets import known
-from evenhand.store.home import make_folder
-from evenhand.store.locks import turn
+from evenhand.store.home import make_folder, turn
 from evenhand.store.schema import CACHE_ID, CACHE_MIGRATIONS, prepare
 
 LITTLE = 64 * 1024

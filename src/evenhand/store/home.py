@@ -1,6 +1,7 @@
-"""The folder `.evenhand`, which keeps runs and the cache: how it is made, and which run files were made in it.
+"""The folder `.evenhand`, which keeps runs and the cache: how it is made, its locks, and which run files are its own.
 
-It keeps itself out of version control.
+It keeps itself out of version control. A lock is a file under `flock` that says who holds it: the kernel lets go when
+the holder dies.
 
 How a run file is recognised: a run's settings name paths, models and programs, and `resume` and its like run what they
 name. So each home has a key, made with its first run, and a run's file carries an HMAC of its settings. A file that
@@ -10,20 +11,24 @@ them: they can be sent to others, and the home can be moved as a whole.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Iterable
-from contextlib import suppress
+import socket
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from evenhand.core.encoding import encode
+from evenhand.core.errors import StoreError
 from evenhand.core.run import RunMeta
 from evenhand.core.secrets import known
-from evenhand.store.replacing import beside
+from evenhand.store.replacing import beside, is_at
 
 HOME = ".evenhand"
 KEY = "key"
@@ -47,7 +52,7 @@ def make_folder(folder: Path) -> None:
     for home in new:
         # Another process may have been faster, and no run depends on it.
         with (
-            suppress(OSError),
+            contextlib.suppress(OSError),
             (home / ".gitignore").open("x", encoding="utf-8") as file,
         ):
             file.write(_IGNORE)
@@ -74,7 +79,7 @@ def _signature(meta: RunMeta, key: bytes) -> str:
 
 
 def _key(home: Path) -> bytes | None:
-    with suppress(OSError):
+    with contextlib.suppress(OSError):
         key = (home / KEY).read_bytes()
         return key if len(key) == _BYTES else None
     return None
@@ -92,3 +97,82 @@ def _made(home: Path) -> bytes | None:
     except OSError:
         return None
     return _key(home)
+
+
+IMPORTING = ".importing"
+"""The folder, beside the runs, with those that are being imported: on the same file system, and in no list."""
+
+
+def lock_of(run: Path) -> Path:
+    """The lock that whoever writes this run file holds."""
+    folder = run.parent.parent if run.parent.name == IMPORTING else run.parent
+    return folder.parent / "locks" / f"{run.stem}.lock"
+
+
+class Lock:
+    """A lock that is held until it is released or its process ends."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        self._path = path
+        make_folder(path.parent)
+        self._fd = _locked(path, what)
+        # Its holder let go, and took the file away, while it was being opened.
+        while not is_at(self._fd, path):
+            os.close(self._fd)
+            self._fd = _locked(path, what)
+        # A holder that was killed has left its name in the file.
+        os.ftruncate(self._fd, 0)
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+        os.pwrite(
+            self._fd, f"process {os.getpid()} on {socket.gethostname()} since {stamp}".encode(), 0
+        )
+
+    def release(self) -> None:
+        """Lets go."""
+        with contextlib.suppress(OSError):
+            # Before the lock is let go: afterwards, the file at this path may be the next holder's.
+            self._path.unlink()
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
+
+
+def _locked(path: Path, what: str) -> int:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        # A holder writes its name only once it has the lock: for a moment there may be none.
+        holder = os.pread(fd, 200, 0).decode("utf-8", "replace").strip()
+        os.close(fd)
+        raise StoreError(
+            f"{what} is in use by {holder or 'another process'}",
+            hint="Wait for it to end, or stop it; what it has done so far can be seen with `evenhand show`.",
+        ) from None
+    return fd
+
+
+def held(path: Path) -> bool:
+    """Whether a living process holds this lock."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        # Shared, so that two who only look never take each other for a writer.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def turn(fd: int) -> Iterator[None]:
+    """Inside, this process alone has the lock of this open file; others wait."""
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)

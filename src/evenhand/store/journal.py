@@ -40,8 +40,7 @@ from evenhand.store.decoding import read_result
 from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text, written_case
-from evenhand.store.home import make_folder
-from evenhand.store.locks import Lock, lock_of
+from evenhand.store.home import Lock, lock_of, make_folder
 from evenhand.store.opened import own_meta
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare

@@ -25,11 +25,10 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta, TrialResult
-from evenhand.store.home import is_signed, signed
+from evenhand.store.home import IMPORTING, held, is_signed, lock_of, signed
 from evenhand.store.journal import Journal
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
-from evenhand.store.locks import IMPORTING, held, lock_of
 from evenhand.store.opened import readable
 from evenhand.store.replacing import replaced
 from evenhand.store.run_lookup import files, home_for, id_at, run_folder

@@ -14,7 +14,7 @@ from evenhand.core.remark import Remarks, checked, first_tags
 from evenhand.core.run import RunMeta
 from evenhand.core.wording.words import clip
 from evenhand.store.adding import added_to
-from evenhand.store.locks import Lock, lock_of
+from evenhand.store.home import Lock, lock_of
 from evenhand.store.opened import BY, own_meta, remarks_in
 
 

@@ -13,8 +13,8 @@ from evenhand.core.run import RunMeta
 from evenhand.core.step import Step
 from evenhand.store.calls import JournaledCalls, RunBatches
 from evenhand.store.groups import CaseGroups
+from evenhand.store.home import held, lock_of
 from evenhand.store.labels.stored_draws import LabelledDraws
-from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import OpenRun, open_run, readable
 from evenhand.store.settled import SettledTrials
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from evenhand.core.encoding import decode
-from evenhand.core.run import TrialResult
+from evenhand.core.run import Judged, TrialResult
 from evenhand.store.calls import sound
 from evenhand.store.decoding import read_result
 from evenhand.store.detail import DESCRIBED, PIECES, WHOLE, read_description, whole
@@ -155,9 +155,13 @@ class SettledTrials(ReadsRun):
         """The trials in whose outcomes a scorer left a `warning` that begins so, in the plan's order."""
         return self._with(warning_sign(start))
 
-    def comparing(self) -> Iterator[TrialResult]:
-        """The trials in which judges' calls that compared all variants of a case are counted, and few others."""
-        return self._with(b'"compared":')
+    def compared_spending(self) -> dict[int, Judged]:
+        """What judges came to that compared all variants of a case, by the index of the variant that it counts in."""
+        spent: dict[int, Judged] = {}
+        for trial in self._with(b'"compared":'):
+            if trial.compared is not None:
+                spent[trial.variant] = trial.compared.plus(spent.get(trial.variant, Judged()))
+        return spent
 
     def measuring(self, start: str) -> Iterator[TrialResult]:
         """The trials with a metric whose name begins so, and few others, in the plan's order."""

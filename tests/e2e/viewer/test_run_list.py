@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.store.locks import Lock, lock_of
+from evenhand.store.home import Lock, lock_of
 from evenhand.store.runfile import RunFile
 
 

@@ -34,8 +34,8 @@ from evenhand.engine.runner import Runner
 from evenhand.engine.session import Session
 from evenhand.store import journal
 from evenhand.store.cache import Cache
+from evenhand.store.home import Lock
 from evenhand.store.journal import Journal
-from evenhand.store.locks import Lock
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted, example
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.core.named_models import NamedModel, reading
+from evenhand.core.traits import NamedModel, reading
 from evenhand.scorers import (
     CLARITY,
     CallsTool,

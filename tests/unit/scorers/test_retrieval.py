@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.traits import traits_of
 from evenhand.scorers import (
     BLEU,
     METEOR,
@@ -110,6 +111,14 @@ def test_the_distance_counts_characters():
     assert EditDistance("kitten").score("sitting").value == 3
     assert EditDistance(["sitting", "x"]).score("sitting").value == 0
     assert EditDistance("").score("abc").value == 3
+
+
+def test_a_distance_has_no_highest_score():
+    """By whichever name it is asked for; the others are shares."""
+    distance = traits_of(EditDistance)
+    assert (distance.scale, distance.lower_is_better, distance.counted) == (None, True, False)
+    assert traits_of(EditDistance("x")) == traits_of(Wording("edit_distance", "x")) == distance
+    assert traits_of(Wording("token_f1", "x")).scale == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("name", [name for name in WORDINGS if name != "edit_distance"])

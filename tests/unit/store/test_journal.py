@@ -21,8 +21,8 @@ from evenhand.store import journal as journal_module
 from evenhand.store.decoding import read_result
 from evenhand.store.earlier import Settled
 from evenhand.store.encoding import write_result
+from evenhand.store.home import Lock
 from evenhand.store.journal import Journal
-from evenhand.store.locks import Lock
 from evenhand.store.runfile import RunFile
 from evenhand.store.writer import LINGER_S
 

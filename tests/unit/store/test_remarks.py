@@ -12,9 +12,9 @@ from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.remark import Remarks
 from evenhand.store.adding import added_to
+from evenhand.store.home import Lock, lock_of
 from evenhand.store.journal import Journal
 from evenhand.store.labels.exchange import add_said, read_said, write_said
-from evenhand.store.locks import Lock, lock_of
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 

@@ -25,8 +25,8 @@ from evenhand.store import run_lookup
 from evenhand.store.cache import Cache
 from evenhand.store.decoding import read_result
 from evenhand.store.encoding import write_result
+from evenhand.store.home import Lock, held, lock_of
 from evenhand.store.journal import Journal
-from evenhand.store.locks import Lock, held, lock_of
 from evenhand.store.measured import measured
 from evenhand.store.remarks import remark
 from evenhand.store.runfile import RunFile
@@ -447,7 +447,7 @@ def test_a_lock_of_a_process_that_was_killed_is_free(tmp_path: Path):
     """The kernel lets go for it."""
     path = tmp_path / "a.lock"
     code = (
-        "import os, sys; from pathlib import Path; from evenhand.store.locks import Lock\n"
+        "import os, sys; from pathlib import Path; from evenhand.store.home import Lock\n"
         "Lock(Path(sys.argv[1]), 'x'); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == 9

@@ -23,7 +23,6 @@ from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_di
 from evenhand.analysis.comparison.pairing import once, paired, undirected, with_verdicts
 from evenhand.analysis.comparison.same_test import Likeness, other_evals, same_outputs, withheld_of
 from evenhand.analysis.summaries.column_names import column_names, full_names
-from evenhand.analysis.summaries.compared_spending import compared_spending
 from evenhand.analysis.trust.run_basis import system_of
 from evenhand.core.definition import brief
 from evenhand.core.encoding import digest, encode
@@ -142,7 +141,7 @@ def compared_runs(
             if not metrics or each.metric in metrics
         ]
         carried = [
-            compared_spending(run) if "cost" in metrics else {} for run in (first.run, second.run)
+            run.compared_spending() if "cost" in metrics else {} for run in (first.run, second.run)
         ]
         runs = _state(first, second, mine, theirs), _state(second, first, theirs, mine)
     _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])

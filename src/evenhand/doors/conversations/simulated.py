@@ -9,8 +9,8 @@ from typing import Any, cast
 from evenhand.core.arguments import checked_class
 from evenhand.core.errors import CodeError, JudgeError, UsageError
 from evenhand.core.message import Message, Model, Reply
-from evenhand.core.named_models import name_model
 from evenhand.core.provider import Provider
+from evenhand.core.traits import name_model
 from evenhand.doors.conversations.agents import chat_prompt, lent_model
 from evenhand.doors.conversations.checking import STOP, without_stop
 from evenhand.doors.conversations.contract import UserContract

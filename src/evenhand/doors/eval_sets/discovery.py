@@ -18,8 +18,8 @@ from typing import Any
 from msgspec import field
 
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
-from evenhand.core.named_models import NamedModel, reading
 from evenhand.core.record import MutableRecord
+from evenhand.core.traits import NamedModel, reading
 from evenhand.core.wording.words import near
 from evenhand.doors.eval_sets.eval_paths import PATTERN, eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet

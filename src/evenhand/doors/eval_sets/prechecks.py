@@ -21,10 +21,9 @@ from evenhand.core.arguments import misgiven_arguments
 from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
-from evenhand.core.named_models import reading
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.traits import traits_of
+from evenhand.core.traits import reading, traits_of
 from evenhand.doors.eval_sets.bounds import (
     misspelt,
     of_expect,

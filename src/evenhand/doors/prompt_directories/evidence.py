@@ -19,7 +19,7 @@ from typing import Any, cast
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import StoreError
 from evenhand.languages.documents.findings import Findings, Place
-from evenhand.store.locks import turn
+from evenhand.store.home import turn
 
 USAGE = ".usage.jsonl"
 EVALS = ".eval.jsonl"

@@ -21,6 +21,8 @@ from evenhand.providers.rest import Waited, is_gone
 LOOKS = 30
 FAILURES = 5
 SETTLE_S = 1.0
+MOST_CREATED = 3
+"""A host that shows none of so many new comments would get one more at each look."""
 _MARK = re.compile(r"<!-- evenhand:gate ([0-9a-f]{16}) ([0-9]{1,18})\.([0-9]{1,18}) -->")
 
 Moment = tuple[int, int]
@@ -112,6 +114,7 @@ async def keep_one(
     done: Literal["created", "updated", "left"] = "left"
     failures = 0
     created: Comment | None = None
+    creations = 0
     for _ in range(LOOKS):
         ours = [one for one in await _listed(thread, created) if one.at(key) is not None]
         # All jobs gather into the oldest, so that two which write at once agree on it.
@@ -121,8 +124,14 @@ async def keep_one(
         body = marked(key, at, text)
         if len(ours) == 1 and _stands(ours[0], key, at, body, wrote=done != "left"):
             return Kept(done, ours[0].url)
+        if not ours and creations == MOST_CREATED:
+            raise ProviderError(
+                f"{creations} comments were created, and the host shows none of them",
+                hint="Look at the pull request, and whether the token may read its comments.",
+            )
         try:
             if not ours:
+                creations += 1
                 created = await thread.create(body)
                 done = "created"
             else:

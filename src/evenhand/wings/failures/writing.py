@@ -16,7 +16,7 @@ from evenhand.languages.documents.failures_yml import (
     with_ratified,
     written,
 )
-from evenhand.store.locks import turn
+from evenhand.store.home import turn
 from evenhand.store.replacing import replaced
 
 

@@ -19,7 +19,7 @@ from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
 from evenhand.stats.tallies import Share, Tally
-from evenhand.store.locks import held, lock_of
+from evenhand.store.home import held, lock_of
 from evenhand.store.run_lookup import homes, matching, paths
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.shapes import RateShape, RunSummary

@@ -18,8 +18,7 @@ from evenhand.core.document import Key
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
-from evenhand.store.home import make_folder
-from evenhand.store.locks import turn
+from evenhand.store.home import make_folder, turn
 from evenhand.store.replacing import replaced
 from evenhand.store.run_lookup import run_folder
 from evenhand.store.runfile import RunFile

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from evenhand.analysis.summaries.compared_spending import compared_spending
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
@@ -55,7 +54,7 @@ async def test_the_run_says_in_which_variant_they_count(tmp_path: Path):
     path = await ranked(tmp_path)
     for _ in range(2):
         with RunFile.open(path) as run:
-            spent = compared_spending(run)
+            spent = run.compared_spending()
             totals, judged = run.by_variant(), run.judge_calls()
             (line,) = [text for text in warnings(run) if "compared the outputs" in text]
         assert list(spent) == [2]
@@ -87,5 +86,5 @@ async def test_a_comparison_of_costs_says_so_where_one_side_has_them(tmp_path: P
 async def test_a_run_that_compares_without_a_judge_says_nothing(tmp_path: Path):
     """Nor does one that compares nothing."""
     with RunFile.open(await ranked(tmp_path, referees=())) as run:
-        assert compared_spending(run) == {}
+        assert run.compared_spending() == {}
         assert not [text for text in warnings(run) if "compared the outputs" in text]

@@ -147,6 +147,24 @@ async def test_a_comment_that_the_list_does_not_have_yet_is_not_written_again():
     assert host.ours() == [marked(KEY, (1, 1), "push 1")]
 
 
+async def test_a_host_that_shows_none_of_the_comments_gets_few_of_them():
+    """A proxy that empties answers, say: it got thirty."""
+
+    class Mute(GitHubThread):
+        async def ours(self) -> list[Comment]:
+            return []
+
+        async def read(self, number: int) -> Comment:
+            return Comment(number, "")
+
+    host = FakeHost()
+    with serving(host):
+        api = Api(host.root, {"Authorization": "Bearer token"}, 600, fast)
+        with pytest.raises(ProviderError, match="3 comments were created, and the host shows none"):
+            await keep_one(Mute(api, "o/r", 12), KEY, (1, 1), "push 1", fast)
+    assert len(host.comments) == 3
+
+
 async def test_two_gates_have_a_comment_each():
     """By their keys."""
     host = FakeHost(user="me")

@@ -13,8 +13,8 @@ import pytest
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import TrialResult
 from evenhand.render.export import export
+from evenhand.store.home import held, lock_of
 from evenhand.store.labels.label import NewLabel
-from evenhand.store.locks import held, lock_of
 from evenhand.store.merging import keep_run
 from evenhand.store.run_lookup import runs
 from evenhand.store.runfile import RunFile
