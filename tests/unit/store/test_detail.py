@@ -66,6 +66,7 @@ FULL = TrialResult(
     kept=["kept"],
     threshold=0.75,
     before=Verdict("pass", 1.0, "before", {"x": 1.0}, 0.5, (0.0, 1.0)),
+    compared=Judged(1, 5, 6, 0.25),
     judged=Judged(2, 3, 4, None),
     answer=AnswerDetails(
         id="id", model="model", finish_reason="stop", metadata={"k": 1}, cost_usd=0.125

@@ -337,7 +337,13 @@ class FolderModels:
         below = "Settings of the model stand under config."
         findings.unknown(fields, KEYS, place, f" of {whose} is not used", otherwise=below)
         settings = read_settings(
-            fields.get("config"), whose, self._config, base, place, findings, self.files
+            fields.get("config"),
+            whose,
+            self._config,
+            base,
+            place=place,
+            findings=findings,
+            files=self.files,
         )
         provider = self._provider(id_, fields, settings, place, base, findings)
         mcp = None
@@ -483,6 +489,7 @@ def read_settings(
     whose: str,
     config: Config,
     base: Path,
+    *,
     place: Place,
     findings: Findings,
     files: set[Path],

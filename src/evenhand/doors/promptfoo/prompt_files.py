@@ -150,7 +150,9 @@ def _entry(item: object, config: Config, i: int, findings: Findings, files: set[
     id_ = str(item.get("id") or "") if "raw" in item else ""
     label = str(item.get("label") or "")
     whose = f"prompt {label or i}"
-    settings = read_settings(item.get("config"), whose, config, config.base, place, findings, files)
+    settings = read_settings(
+        item.get("config"), whose, config, config.base, place=place, findings=findings, files=files
+    )
     return _Entry(raw, label, settings, place, id_)
 
 

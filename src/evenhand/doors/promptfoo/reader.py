@@ -327,7 +327,13 @@ class TestReader(Record, frozen=True, kw_only=True):
         settings = {key: value for key, value in options.items() if key not in OPTIONS}
         place, base = written.at("options"), self.config.base
         return read_settings(
-            settings, "options", self.config, base, place, self.findings, self.files
+            settings,
+            "options",
+            self.config,
+            base,
+            place=place,
+            findings=self.findings,
+            files=self.files,
         )
 
 
