@@ -47,7 +47,7 @@ from evenhand.scorers.rag.relevance import AnswerRelevance, Completeness
 from evenhand.scorers.rag.similarity import SemanticSimilarity
 from evenhand.scorers.rag.summarisation import PARTS, Summarisation
 from evenhand.scorers.retrieval import Ranked
-from evenhand.scorers.wording import WORDINGS, Wording
+from evenhand.scorers.wording import WORDINGS, EditDistance, Wording
 
 
 class AnsweredQuestion(Record, frozen=True, kw_only=True):
@@ -372,10 +372,13 @@ def _cut(name: str) -> Metric | None:
 
 
 def _wording(name: str) -> Metric:
-    def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
-        return answered.answer, Wording(name, answered.expected)
-
     low = name == "edit_distance"
+
+    def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
+        # It counts characters, where the others are shares.
+        scorer = EditDistance(answered.expected) if low else Wording(name, answered.expected)
+        return answered.answer, scorer
+
     return Metric(
         name=name,
         needs=("answer", "expected"),
