@@ -98,3 +98,20 @@ def test_clusters_show_what_the_runs_table_says(
     assert document["effect"] > 1.5
     named = json.loads(folder.run("info", "power", "--differing", "0.9", "--json").out)
     assert named["could_show"] > document["could_show"]
+
+
+@pytest.mark.parametrize(("rate", "most"), [("0.5", "0.5"), ("0.3", "0.7")])
+def test_a_difference_that_no_other_pass_rate_has_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rate: str,
+    most: str,
+):
+    """Half of all cases can't pass 80 points more often, or less."""
+    folder = in_folder(tmp_path, monkeypatch, capsys)
+    result = folder.run("info", "power", "--rate", rate, "--difference", "0.8")
+    assert (result.code, result.out) == (2, "")
+    assert f"no pass rate differs from {rate} by 0.8" in result.err
+    assert f"--difference {most}" in result.err
+    assert folder.run("info", "power", "--rate", rate, "--difference", most).code == 0

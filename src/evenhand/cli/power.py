@@ -123,6 +123,11 @@ def power(
                 pilot = replace(pilot, sample=sample)
         if differing is not None:
             pilot = replace(pilot, differing=differing, alike=None, alike_range=None, pair=None)
+    if difference > max(pilot.rate, 1 - pilot.rate) + 1e-9:
+        raise UsageError(
+            f"no pass rate differs from {pilot.rate:g} by {difference:g}",
+            hint=f"Write --difference {max(pilot.rate, 1 - pilot.rate):g}, or less.",
+        )
     answers = Power(pilot, difference, half_width)
     if as_json:
         say_json(answers.document())

@@ -236,6 +236,7 @@ def score_lines(judge: JudgeCalibration) -> Iterator[str]:
     more = _more(one.labels, judge.verdicts.items)
     now, later = one.half_width(one.labels), one.half_width(one.labels + more)
     if now is not None and later is not None:
+        now, later = _as_measured(one.corrected, now, later, 1 + more / one.labels)
         line = f"  {safe(judge.metric)}: {one.labels:,} scores give ±{now:.2f}"
         yield f"{line}; {more} more would give ±{later:.2f}" if more else line
 
@@ -311,9 +312,30 @@ def worth_line(judge: JudgeCalibration) -> str:
         return f"{safe(judge.metric)}: no labels yet"
     more = _more(v.labels, v.items)
     now, later = half_width(judge, v.labels), half_width(judge, v.labels + more)
+    now, later = _as_measured(judge.corrected, now, later, 1 + more / v.labels)
     labels = "1 label gives" if v.labels == 1 else f"{v.labels:,} labels give"
     line = f"{safe(judge.metric)}: {labels} ±{percent(now)}"
     return f"{line}; {more} more would give ±{percent(later)}" if more else line
+
+
+def _as_measured(
+    corrected: Estimate | None, now: float, later: float, times: float
+) -> tuple[float, float]:
+    """Half of an interval that there is, and what more labels would make of it.
+
+    The formula says how an interval shrinks. Where labels hardly disagree with a judge, it says next to nothing of how
+    wide it is: what none of them shows may still be among the other outputs.
+
+    Args:
+        corrected: The interval; None where there is none.
+        now: Half of it by the formula.
+        later: The same with more labels.
+        times: How many times as many these are.
+    """
+    if corrected is None:
+        return now, later
+    reach = (corrected.high - corrected.low) / 2
+    return reach, reach * later / now if now > 0 else reach / math.sqrt(times)
 
 
 def _more(labels: int, items: int) -> int:

@@ -90,9 +90,16 @@ class CompareResult(Record, frozen=True, kw_only=True):
     ]
     first_least: Annotated[
         float | None,
-        Key("the lowest that errors leave possible", "the metric's", null="there is no case"),
+        Key(
+            "the lowest that errors leave possible",
+            "the metric's",
+            null="there is no case, or errors may be any number",
+        ),
     ]
-    first_most: Annotated[float | None, Key("the highest", "the metric's", null="there is no case")]
+    first_most: Annotated[
+        float | None,
+        Key("the highest", "the metric's", null="there is no case, or errors may be any number"),
+    ]
     second: Annotated[
         float | None,
         Key(
@@ -103,10 +110,15 @@ class CompareResult(Record, frozen=True, kw_only=True):
     ]
     second_least: Annotated[
         float | None,
-        Key("the lowest that errors leave possible", "the metric's", null="there is no case"),
+        Key(
+            "the lowest that errors leave possible",
+            "the metric's",
+            null="there is no case, or errors may be any number",
+        ),
     ]
     second_most: Annotated[
-        float | None, Key("the highest", "the metric's", null="there is no case")
+        float | None,
+        Key("the highest", "the metric's", null="there is no case, or errors may be any number"),
     ]
     difference: Annotated[
         float | None,
@@ -114,10 +126,15 @@ class CompareResult(Record, frozen=True, kw_only=True):
     ]
     difference_least: Annotated[
         float | None,
-        Key("the lowest that errors leave possible", "the metric's", null="there is no case"),
+        Key(
+            "the lowest that errors leave possible",
+            "the metric's",
+            null="there is no case, or errors may be any number",
+        ),
     ]
     difference_most: Annotated[
-        float | None, Key("the highest", "the metric's", null="there is no case")
+        float | None,
+        Key("the highest", "the metric's", null="there is no case, or errors may be any number"),
     ]
     low: Annotated[
         float | None,

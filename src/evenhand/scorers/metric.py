@@ -47,7 +47,7 @@ from evenhand.scorers.rag.relevance import AnswerRelevance, Completeness
 from evenhand.scorers.rag.similarity import SemanticSimilarity
 from evenhand.scorers.rag.summarisation import PARTS, Summarisation
 from evenhand.scorers.retrieval import Ranked
-from evenhand.scorers.wording import WORDINGS, EditDistance, Wording
+from evenhand.scorers.wording import WORDINGS, Wording
 
 
 class AnsweredQuestion(Record, frozen=True, kw_only=True):
@@ -372,13 +372,10 @@ def _cut(name: str) -> Metric | None:
 
 
 def _wording(name: str) -> Metric:
-    low = name == "edit_distance"
-
     def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
-        # A count of edits has no scale, unlike all other numbers of wording.
-        reference = answered.expected
-        return answered.answer, EditDistance(reference) if low else Wording(name, reference)
+        return answered.answer, Wording(name, answered.expected)
 
+    low = name == "edit_distance"
     return Metric(
         name=name,
         needs=("answer", "expected"),

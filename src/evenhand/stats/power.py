@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
-from evenhand.stats.correction import corrected_counts
 from evenhand.stats.distributions import beta_share
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 from evenhand.stats.paired_rates import mcnemar
@@ -150,6 +149,7 @@ def labels_needed(
     left = 1 - rho2 * alone / judged if judged else 1.0
     labels = (1 - rho2) * alone / left if left > 0 else math.inf
     if rho2:
+        from evenhand.stats.correction import corrected_counts  # noqa: PLC0415 (where labels are counted only)
 
         def agreeing(n: float) -> tuple[float, float]:
             counts, items = (rate * n, 0.0, 0.0, (1 - rate) * n), _MANY * round(n)

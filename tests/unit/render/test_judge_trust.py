@@ -33,12 +33,14 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import AnswerDetails, CallEnd, CallStart, RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import RunVariant, Variant
+from evenhand.core.wording.words import percent
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.render.calibration_text import (
     calibration_lines,
     judged_lines,
     judged_or_damaged,
     standing,
+    worth_line,
 )
 from evenhand.render.comparison import judged_line
 from evenhand.render.junit import write_junit
@@ -148,6 +150,17 @@ async def test_what_more_labels_would_bring_is_told_of_as_many_as_there_are_outp
     run = label(await a_run(make_run, outputs), lambda i: i % 10 < 6)
     (line,) = [line for line in calibration_lines(calibrate(run)) if "60 labels give" in line]
     assert (says in line) if says else ("more" not in line)
+
+
+@pytest.mark.parametrize("outputs", [60, 200])
+async def test_labels_give_the_interval_that_is_shown(make_run: Make, outputs: int):
+    """Also where they agree with the judge on every output."""
+    run = label(await a_run(make_run, outputs), lambda i: i % 10 < 7)
+    (judge,) = calibrate(run).judges
+    assert (judge.verdicts.missed, judge.verdicts.excused) == (0, 0)
+    assert judge.corrected is not None
+    half = (judge.corrected.high - judge.corrected.low) / 2
+    assert f"60 labels give ±{percent(half)}" in worth_line(judge)
 
 
 async def test_a_run_without_a_judge_has_nothing_to_label(make_run: Make):

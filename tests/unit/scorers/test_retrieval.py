@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from evenhand import score_batch
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.traits import traits_of
 from evenhand.scorers import (
@@ -147,3 +150,21 @@ def test_a_missing_library_is_told_with_what_to_install(monkeypatch: pytest.Monk
     monkeypatch.setattr(wording, "_there", lambda library: False)
     with pytest.raises(UsageError, match=r"pip install 'evenhand\[text\]'"):
         BLEU("x")
+
+
+@pytest.mark.parametrize("name", WORDINGS)
+def test_each_number_lies_on_the_scale_that_its_metric_declares(name: str, tmp_path: Path):
+    """The distance counts characters; a number off its scale would be an error."""
+    report = score_batch(
+        [
+            {
+                "id": "a",
+                "answer": "The moon is made of rock.",
+                "expected": "Gravity pulls the water.",
+            }
+        ],
+        metrics=[name],
+        home=tmp_path,
+    )
+    (summary, *_) = report.summary()
+    assert (summary.metric, summary.n, summary.errors) == (name, 1, 0)

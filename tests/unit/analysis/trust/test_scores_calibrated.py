@@ -81,7 +81,8 @@ async def test_a_mean_is_corrected_as_people_would_have_given_it(make_run: Make)
     text = "\n".join(calibration_lines(calibrate(run)))
     assert "60 outputs with people's scores, put on the scale from 1 to 5" in text
     assert "κ with quadratic weights" in text
-    assert "prose: 60 scores give ±0." in text
+    half = (scores.corrected.high - scores.corrected.low) / 2
+    assert f"prose: 60 scores give ±{half:.2f}; " in text
     (row,) = judged_rows(run)
     assert row.mean is not None
     assert row.mean.corrected == scores.corrected._asdict()
