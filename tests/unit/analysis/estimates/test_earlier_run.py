@@ -61,7 +61,9 @@ def test_runs_of_another_plan_and_runs_that_settled_nothing_say_nothing(tmp_path
     precedent = precedent_of(planned(4), tmp_path)
     assert precedent is not None
     assert precedent.estimates == ()
-    assert any("made no calls" in line for line in estimate_lines(planned(4), [], "", precedent))
+    assert any(
+        "recorded no calls" in line for line in estimate_lines(planned(4), [], "", precedent)
+    )
 
 
 def test_a_file_that_is_no_run_is_passed_over(tmp_path: Path):
