@@ -259,8 +259,8 @@ MODEL_KEYS = ("id", "label", "config")
 def misset(model: Mapping[object, object]) -> list[str]:
     """What is wrong with a model that is written with its settings.
 
-    >>> misset({"id": "openai:chat:gpt-5-mini", "confg": {"temperature": 0}})
-    ["'confg' is not known: a model has id, label, config"]
+    >>> misset({"id": "openai:chat:gpt-5-mini", "temperature": 0})
+    ["'temperature' is not known: a model has id, label, config"]
     """
     wrong = [
         f"{key!r} is not known: a model has {', '.join(MODEL_KEYS)}"
