@@ -256,7 +256,7 @@ MODEL_KEYS = ("id", "label", "config")
 """What a model with settings of its own is written with, where an id can stand."""
 
 
-def misset(model: Mapping[object, object]) -> list[str]:
+def misset(model: Mapping[str, Any]) -> list[str]:
     """What is wrong with a model that is written with its settings.
 
     >>> misset({"id": "openai:chat:gpt-5-mini", "temperature": 0})

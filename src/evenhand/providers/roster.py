@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.provider import Provider, judge_id, misset
 from evenhand.core.record import Record
 from evenhand.languages.documents.project import Project, project_for
@@ -120,7 +121,7 @@ class Roster:
         return self._made[key]
 
     def _with_settings(self, model: Mapping[str, Any], timeout_s: float | None) -> Provider:
-        if wrong := misset(cast("Mapping[object, object]", model)):
+        if wrong := misset(model):
             raise UsageError(f"the model {str(model.get('id'))!r:.60}: {'; '.join(wrong)}")
         written = json.dumps(model, sort_keys=True, default=repr)
         key = (written, timeout_s)
@@ -164,8 +165,8 @@ class Roster:
             UsageError: Nobody knows the name.
         """
         model = model if model is None or isinstance(model, str) else judge_id(model)
-        if isinstance(model, (str, Mapping)):
-            return self(cast("str | Mapping[str, Any]", model))
+        if isinstance(model, str) or is_mapping(model):
+            return self(model)
         return cast("Provider | None", model)
 
     def wrong(
@@ -185,9 +186,8 @@ class Roster:
             model: Its name, or a provider; None, and what nobody knows, lack no key.
             judges: It judges, or is asked by a scorer.
         """
-        if isinstance(model, (str, Mapping)):
-            written = cast("str | Mapping[str, Any]", model)
-            model = None if self.wrong(written) else self(written)
+        if isinstance(model, str) or is_mapping(model):
+            model = None if self.wrong(model) else self(model)
         provider = cast("Provider | None", model)
         key = key_missing(provider, judges=judges) if provider is not None else ""
         if provider is None or not key:

@@ -29,7 +29,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.expect import Trial
 from evenhand.core.json_schema import strict_object
-from evenhand.core.json_shapes import is_number
+from evenhand.core.json_shapes import is_mapping, is_number
 from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.provider import Provider, judge_id, misset
 from evenhand.core.thoughts import TAGS
@@ -95,11 +95,10 @@ def check_judge(judge: object) -> None:
     if isinstance(judge, Mapping) and "first" in judge:
         name_model(str(judge_id(judge)))  # pyright: ignore[reportUnknownArgumentType] (read by who makes it)
         return
-    if isinstance(judge, Mapping) and "id" in judge:
-        model = cast("Mapping[object, object]", judge)
-        if wrong := misset(model):
+    if is_mapping(judge) and "id" in judge:
+        if wrong := misset(judge):
             raise UsageError(f"judge= {'; '.join(wrong)}")
-        name_model(str(model["id"]))
+        name_model(str(judge["id"]))
         return
     can_answer = hasattr(judge, "generate") or hasattr(judge, "request")
     if judge is None or (can_answer and not isinstance(judge, type)):
@@ -121,8 +120,8 @@ def chosen_judge(judge: Judge | None, trial: Trial) -> Provider | Model:
     if chosen is None:
         raise UsageError("no judge is named", hint=NAME_A_JUDGE)
     chosen = judge_id(chosen)
-    if isinstance(chosen, (str, Mapping)):
-        return trial.provider(cast("str | Mapping[str, Any]", chosen))
+    if isinstance(chosen, str) or is_mapping(chosen):
+        return trial.provider(chosen)
     return cast("Provider | Model", chosen)
 
 

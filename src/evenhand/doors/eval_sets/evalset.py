@@ -20,6 +20,7 @@ from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.provider import Provider, judge_id, misset
 from evenhand.core.ranges import REPEATS, SHARE
 from evenhand.core.record import Record
@@ -387,8 +388,8 @@ def _not_a_model(role: str, value: object) -> list[str]:
         return []
     if hasattr(value, "request") and not isinstance(value, type):
         return []
-    if isinstance(value, Mapping) and "id" in value:
-        return [f"{role}= {what}" for what in misset(cast("Mapping[object, object]", value))]
+    if is_mapping(value) and "id" in value:
+        return [f"{role}= {what}" for what in misset(value)]
     if inspect.isroutine(value):
         file = f"name its file, {role}='file://answers.py:{value.__name__}'"
         return [

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.expect import share_passed
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import (
     CassetteUse,
@@ -548,8 +549,8 @@ def _name(evals: EvalSet, eval_: str) -> str:
 
 def _id(model: object) -> str | None:
     """A model as it was asked for."""
-    if isinstance(model, Mapping):
-        model = cast("Mapping[str, object]", model).get("id")
+    if is_mapping(model):
+        model = model.get("id")
     if model is None or isinstance(model, str):
         return model
     return str(getattr(model, "id", type(model).__name__))
