@@ -11,7 +11,7 @@ from typing import Any, cast
 from evenhand.core.encoding import TooDeep, decode, decoded
 from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_object
 from evenhand.core.message import Message
-from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader
+from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader, yaml_mistake
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.message_forms import conversation_of, is_message
@@ -49,9 +49,8 @@ def read_chat(text: str) -> object:
         refuse_yaml_depth(text)
         return cast("object", yaml.load(text, Loader=safe_loader()))  # noqa: S506 (a safe loader)
     except (yaml.YAMLError, TooDeep) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}" if mark is not None else ""
-        raise ValueError(f"{getattr(error, 'problem', None) or error}{where}") from None
+        words, line, _ = yaml_mistake(error)
+        raise ValueError(f"{words}{f' at line {line}' if line else ''}") from None
 
 
 def filled_messages(

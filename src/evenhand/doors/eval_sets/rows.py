@@ -23,6 +23,7 @@ from evenhand.languages.documents.tree import (
     conflict_in,
     refuse_yaml_depth,
     safe_loader,
+    yaml_mistake,
 )
 
 FORMATS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".parquet")
@@ -149,10 +150,8 @@ def _yaml(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     except yaml.YAMLError as error:
         if _conflict(file, text, problems):
             return
-        mark = getattr(error, "problem_mark", None)
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        detail = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        problems.append(Problem(str(file), line, column, f"is not YAML: {detail}"))
+        words, line, column = yaml_mistake(error)
+        problems.append(Problem(str(file), line, column, f"is not YAML: {words}"))
     except (ValueError, RecursionError) as error:
         detail = "it is nested too deeply" if isinstance(error, RecursionError) else error
         problems.append(Problem(str(file), 0, 0, f"cannot be read: {detail}"))

@@ -212,6 +212,17 @@ def safe_loader() -> type[yaml.SafeLoader]:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+def yaml_mistake(error: Exception) -> tuple[str, int, int]:
+    """What is wrong with a YAML text, in words, and the line and column, from 1; 0 if unknown."""
+    import yaml  # noqa: PLC0415 (a folder of JSON files has no use for it)
+
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return str(error).partition("\n")[0], 0, 0
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+    return error.problem or error.context or "", line, column
+
+
 def refuse_yaml_depth(text: str) -> None:
     """Raises where the text is nested deeper than anybody means.
 
