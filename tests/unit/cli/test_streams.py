@@ -84,6 +84,7 @@ def test_a_report_that_cannot_be_written_is_said_to_be_lost_and_the_run_is_not(
     assert run(folder, "evenhand show --no-table") == (0, "")
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux's")
 @pytest.mark.parametrize(
     "command",
@@ -113,6 +114,7 @@ def test_a_full_stdout_is_said_in_a_sentence_by_every_command(folder: Path, comm
     assert "Traceback" not in said
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize("coding", ["ascii", "latin-1", "cp1252"])
 @pytest.mark.parametrize(
     "command",

@@ -235,6 +235,7 @@ def test_a_limit_that_drops_and_comes_back_is_followed(timeline, says, seed):
     assert bill.refusals <= 0.05
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_vendor_that_is_overloaded_now_and_then_is_used_in_between(timeline, says):
     """5 s in each 20: refused are those that are in flight, and one call each half second until it has passed."""
@@ -252,6 +253,7 @@ def test_no_call_is_given_up_in_an_overload_that_passes(timeline):
     assert bill.taken(1047, 1049) > 0.9 * 2 * 50 / CYCLE_S
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_two_runs_on_one_account_share_it(timeline, says, seed):

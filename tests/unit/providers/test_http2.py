@@ -195,6 +195,7 @@ async def test_a_server_that_takes_no_more_requests_answers_those_that_it_has(
     assert (len(peer.streams), peer.connections) == (4, 2)
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("is_closed", [True, False], ids=["closed", "said only"])
 @pytest.mark.parametrize("idle_s", [0.05, 1.2])
 async def test_a_connection_that_the_server_left_while_it_was_idle_is_replaced_unseen(

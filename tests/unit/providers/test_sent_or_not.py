@@ -246,6 +246,7 @@ async def test_an_answer_that_does_not_come_in_time_may_have_been_charged_for(
         await peer.until(lambda one: one.ended)
 
 
+@pytest.mark.thorough(after=10)
 @pytest.mark.parametrize("is_encrypted", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize("idle_s", [0.0, 0.005, 0.05, 0.3, 1.2])
 @pytest.mark.parametrize("end", [_close, _reset], ids=["closed", "reset"])

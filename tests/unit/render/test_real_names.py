@@ -107,6 +107,7 @@ def problems(text: str, width: int, variants: Sequence[Variant]) -> list[str]:
     return found
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("letters", [10, 30, 80])
 async def test_a_report_of_seven_columns_is_a_page_whatever_they_are_called(
     make_run: Make, letters: int

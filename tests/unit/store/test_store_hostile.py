@@ -424,7 +424,7 @@ def test_a_lock_that_was_let_go_while_it_was_opened_is_not_taken_for_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Two who come at once never both hold it: one that got a file already taken away opens the new one."""
-    from evenhand.store import locks as module
+    from evenhand.store import home as module
 
     path = tmp_path / "a.lock"
     plain, seen = module._locked, []

@@ -125,6 +125,7 @@ def test_cases_of_two_sets_that_share_ids_belong_to_what_either_says():
     )
 
 
+@pytest.mark.thorough
 def test_strata_are_drawn_in_proportion_and_every_case_about_as_often():
     """Of 30 and 90 cases the first 40 are 10 and 30; over 400 seeds each case comes in about a third of them."""
     cases = [Case(f"c{i:03}", input=f"q{i}") for i in range(120)]

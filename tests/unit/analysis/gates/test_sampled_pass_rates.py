@@ -70,6 +70,7 @@ async def test_what_the_baseline_knows_predicts_the_cases_that_are_not_run(
     assert decider.decided == "100 of 400 cases run, drawn at random (seed 3)"
 
 
+@pytest.mark.thorough
 async def test_a_bound_that_all_of_the_interval_misses_fails_and_one_inside_it_is_open(
     make_run: Make, tmp_path: Path
 ):

@@ -26,6 +26,7 @@ def came_to(code: str) -> object:
     return ENGINE.call(script, "[null, {}]").get("value")
 
 
+@pytest.mark.thorough
 @given(HOSTILE | st.text(st.characters(codec="utf-8"), max_size=40))
 def test_a_text_stays_the_text_that_it_is(value):
     """In every kind of quotes, inside templates, and bare, where it is no number and no truth value."""

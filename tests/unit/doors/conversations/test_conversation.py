@@ -324,6 +324,7 @@ def test_a_scripted_run_comes_to_the_same_bytes_twice(tried: Callable[..., Any])
     assert one.latency_s is two.latency_s is None
 
 
+@pytest.mark.thorough
 def test_a_very_long_conversation_stays_bounded_where_it_is_shown(tried: Callable[..., Any]):
     """A very long conversation stays bounded where it is shown."""
     sizes: list[int] = []
