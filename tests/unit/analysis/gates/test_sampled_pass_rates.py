@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.unit.analysis.gates.test_early_stopping import nothing
 from tests.unit.analysis.gates.test_gate_verdict import ONE, against
 from tests.unit.conftest import Make, make_run, result
