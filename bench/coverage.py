@@ -106,7 +106,7 @@ def of_repeats(random: Random, n: int, p: float) -> tuple[bool, bool, bool]:
     first = [passed(random, rate, REPEATS) for rate in rates]
     second = [passed(random, rate, REPEATS) for rate in rates]
     tallies = [Tally(k, REPEATS - k) for k in first]
-    rate, tries = rate_of(tallies), of_tries(tallies, 3)
+    rate, tries = rate_of(tallies), of_tries([[tally] for tally in tallies], 3)
     assert rate is not None
     assert tries is not None
     always = math.prod(

@@ -153,7 +153,11 @@ def tau_bench(folder: Path) -> Iterator[Figure]:
     for row in rows(folder, TAU_BENCH):
         passes[row["task"]] += int(row["pass"])
     tallies = [Tally(c, 4 - c) for c in passes.values()]
-    always = [tries.always.value for k in range(1, 5) if (tries := of_tries(tallies, k))]
+    always = [
+        tries.always.value
+        for k in range(1, 5)
+        if (tries := of_tries([[tally] for tally in tallies], k))
+    ]
     yield Figure("τ-bench: pass^1 … pass^4", "0.4200 0.2733 0.2200 0.2000", listed(always, 4))
     flaky = sum(0 < c < 4 for c in passes.values())
     yield Figure("τ-bench: tasks that pass in some trials only", "26", f"{flaky}")

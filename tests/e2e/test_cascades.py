@@ -254,6 +254,7 @@ def test_limits_are_chosen_for_the_verdicts_that_stand(tmp_path: Path, question:
     assert sum(wrong) <= 0.15 * 120
 
 
+@pytest.mark.thorough
 def test_a_first_judge_that_is_a_coin_saves_nothing_and_the_report_says_so(tmp_path: Path):
     """Its verdicts never stand, so that the second one is asked about everything."""
     made = rows(coin=True)
@@ -435,6 +436,7 @@ def test_a_cascade_that_cannot_be_tried_is_reported_before_anything_is_asked(
         read_variants(["judges.yml"], tmp_path)
 
 
+@pytest.mark.thorough
 def test_what_nobody_decides_is_what_a_person_gets(tmp_path: Path):
     """And the report, the next command and a gate against a run from before the limits say so."""
     made = rows(coin=False)[:200]

@@ -182,6 +182,7 @@ CHANGES: dict[str, tuple[Edit, str]] = {
 }
 
 
+@pytest.mark.thorough(after=6)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_config_that_expects_something_else_is_named_and_judged_nowhere(
     evenhand: Run, accepted: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -249,6 +250,7 @@ LEGITIMATE: dict[str, Edit] = {
 }
 
 
+@pytest.mark.thorough(after=3)
 @pytest.mark.parametrize("name", LEGITIMATE)
 def test_a_config_that_expects_the_same_is_compared(
     evenhand: Run, accepted: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -317,6 +319,7 @@ def start(evenhand: Run, *words: str) -> None:
     evenhand("run", ".", "--no-progress", "--no-cache", "-j", "1", *words)
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize(
     ("choice", "source", "which"),
     [

@@ -439,6 +439,7 @@ def test_every_address_asked_from_a_trial_is_recorded_and_replayed(
             assert (trial.tokens_in, trial.tokens_out) == (9, 2), trial.case
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("way", UNTIED)
 def test_a_call_that_belongs_to_no_trial_is_named_and_its_trial_knows_no_cost(
     application: Application, settle: Callable[..., Run], way: str

@@ -341,6 +341,7 @@ NOTHING: list[tuple[str, Callable[[Folder], None], tuple[str, ...], int, str]] =
 ]
 
 
+@pytest.mark.thorough(after=15)
 @pytest.mark.parametrize("undecided", ["", "pass"])
 @pytest.mark.parametrize(
     ("change", "words", "code", "message"),
@@ -472,6 +473,7 @@ def test_a_gate_that_is_not_decided_early_says_what_all_cases_say(folder: Folder
     assert (ended.code, "60 of 60 trials run" in ended.out) == (3, True)
 
 
+@pytest.mark.thorough
 def test_metrics_on_no_known_scale_are_decided_by_all_cases(folder: Folder):
     """Said before, and the rest can be left out."""
     lengths = ({"type": "python", "value": "len(output) * 7.0", "metric": "length"},)

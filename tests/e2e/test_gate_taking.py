@@ -196,6 +196,7 @@ EDITS: list[tuple[str, Callable[[Path], None], int, int]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough(after=12)
 @pytest.mark.parametrize(
     ("change", "asked", "calls"), [one[1:] for one in EDITS], ids=[one[0] for one in EDITS]
 )

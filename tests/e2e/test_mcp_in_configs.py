@@ -120,6 +120,7 @@ CALLING = [
 ]
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize(
     "provider", ["openai:chat:m", "openai:responses:m", "anthropic:m", "google:m"]
 )

@@ -278,6 +278,7 @@ LOST = {
 OTHER = '\n\n@evals.eval\nasync def two(expect):\n    await asyncio.sleep(0.02)\n    expect(True, "ok")\n'
 
 
+@pytest.mark.thorough(after=12)
 @pytest.mark.parametrize("name", LOST)
 def test_what_would_vanish_is_an_error_of_its_trial_in_words(name: str, tmp_path: Path):
     """Its trial has no verdict, and its neighbour keeps its own."""

@@ -138,6 +138,7 @@ def kinds_of(document: dict[str, Any], metric: str = "tides") -> dict[str, dict[
     return {row["kind"]: row for row in judge["kinds"]}
 
 
+@pytest.mark.thorough
 def test_a_judge_that_nothing_fools_holds(start):
     """All kinds have their items, none passes, what must pass does; the subject isn't asked again; twice costs once."""
     fake, evenhand = start(STRICT)

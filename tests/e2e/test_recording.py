@@ -151,7 +151,7 @@ def test_roles_follow_where_a_call_is_made_or_what_is_said(
             return trial.call(self.ask, name="asks")
 
         def ask(self):
-            return Score(1.0, ask("scorer"))
+            return Score(1.0, reason=ask("scorer"))
 
     evals = EvalSet("roles")
 

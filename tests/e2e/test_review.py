@@ -162,6 +162,7 @@ def judged(folder: Path) -> set[tuple[int, str]]:
     return {(one["labels"], one["calibration"]) for one in run["judged"]}
 
 
+@pytest.mark.thorough
 def test_a_count_that_is_killed_is_resumed_and_asks_nothing_twice(tmp_path: Path):
     """It ends with the report of a count, and the latest run of evals is still the latest run."""
     folder = tmp_path / "failures"

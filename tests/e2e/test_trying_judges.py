@@ -167,6 +167,7 @@ def test_errors_of_a_variant_are_no_disagreements_and_confirm_nothing(start, tmp
     assert judge["verdict"] == "no variant is better"
 
 
+@pytest.mark.thorough
 def test_a_tryout_out_of_budget_is_resumed_and_pays_for_nothing_twice(start, tmp_path: Path):
     """It exits with 4; `resume`, or its id, continues it; without all verdicts there is none."""
     fake, evenhand = start([*SHARP, *LENIENT, *ANSWERS], FILES)

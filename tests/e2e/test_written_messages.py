@@ -112,6 +112,7 @@ def written(folder: Path, way: str, value: object) -> object:
 WAYS = "inline labelled json yaml jsonl text csv function program loop".split()
 
 
+@pytest.mark.thorough(after=5)
 @pytest.mark.parametrize("way", WAYS)
 def test_messages_are_sent_as_they_are_written_wherever_that_is(
     way: str, run: Run, tmp_path: Path

@@ -147,6 +147,7 @@ def test_without_a_terminal_a_debugger_is_an_error_of_its_trial_that_says_what_t
     assert outcomes.count("pass") == 1
 
 
+@pytest.mark.thorough
 def test_a_breakpoint_that_is_switched_off_is_none(evals: Folder) -> None:
     """As everywhere in Python."""
     done = evals.run("run", PLAIN, env={"PYTHONBREAKPOINT": "0"})

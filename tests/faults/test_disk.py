@@ -18,6 +18,7 @@ from evenhand.testing import FakeProvider, Script
 QUIET = ("--no-progress", "--no-table", "--no-cache")
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("limit", [40_000, 120_000, 300_000, 450_000, 500_000, 550_000])
 def test_a_full_disk_stops_the_run_before_more_is_paid_for_and_resume_goes_on(
     limit: int, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
@@ -56,6 +57,7 @@ def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]
     subprocess.run(["umount", "-l", str(path)], check=True)
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("flags", [QUIET, QUIET[:2]], ids=["without the cache", "with it"])
 def test_a_disk_that_is_really_full_is_told_in_words_and_resume_goes_on_once_there_is_room(
     flags: tuple[str, ...],

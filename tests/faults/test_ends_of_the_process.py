@@ -124,6 +124,7 @@ def _has_a_verdict(project: Folder) -> None:
     assert outcomes["c2"] != "pass"
 
 
+@pytest.mark.thorough(after=10)
 @pytest.mark.parametrize("way", WAYS)
 def test_no_way_of_ending_the_process_makes_a_run_exit_with_0(way: str, project: Folder) -> None:
     """It is an error of its trial at once; or the command says what was running, and `resume` has a verdict."""
@@ -136,6 +137,7 @@ def test_no_way_of_ending_the_process_makes_a_run_exit_with_0(way: str, project:
     _has_a_verdict(project)
 
 
+@pytest.mark.thorough(after=5)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("way", ["the C library's _exit", "an execv that was imported before"])
 def test_wherever_the_process_is_ended_from_there_is_no_0(
@@ -191,6 +193,7 @@ def e(case, expect):
 """
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("command", ["gate", "regrade", "watch"])
 def test_other_commands_than_run_do_not_exit_with_0_either(command: str, project: Folder) -> None:
     """`watch` goes on, and says that there was no run."""

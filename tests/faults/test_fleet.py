@@ -202,6 +202,7 @@ def record_of(folder: Path) -> dict[str, Any]:
     return {"asked": asked_of(folder).record(), "version": "0.1.0", "folder": ""}
 
 
+@pytest.mark.thorough
 def test_a_worker_that_was_given_up_counts_for_nothing_when_it_comes_back(
     serve: Serve, folder: Make, monkeypatch: pytest.MonkeyPatch, alone: Alone
 ):

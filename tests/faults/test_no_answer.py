@@ -95,6 +95,7 @@ UNKNOWN_ENDINGS = {
 }
 
 
+@pytest.mark.thorough
 def test_an_answer_with_an_unknown_ending_is_asked_again_and_in_no_mean(at_once: Start) -> None:
     """Its text is there, and half of one; the rate is that of the others."""
     rules = {

@@ -62,6 +62,7 @@ def test_a_refused_call_waits_for_its_retry_after_and_the_others_go_on(
     assert fake.ledger.total == 60
 
 
+@pytest.mark.thorough
 def test_an_account_that_refuses_all_that_is_sent_is_left_alone_for_its_retry_after(
     serve: Callable[..., FakeProvider], folder: Callable[..., Any]
 ) -> None:

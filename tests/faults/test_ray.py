@@ -143,6 +143,7 @@ def test_what_a_node_lacks_is_said_before_anything_is_sent(
     assert complete.returncode == 1, complete.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(300)
 def test_workers_that_this_machine_has_no_room_for_are_refused_at_once(
     serve: Callable[..., FakeProvider],

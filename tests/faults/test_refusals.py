@@ -102,6 +102,7 @@ def test_every_vendors_block_is_a_refusal_and_no_error(
     assert "25 of 30 answers were refused" in evals.run("show", "--no-table").stdout
 
 
+@pytest.mark.thorough(after=8)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "mine"])
 @pytest.mark.parametrize("kind", ["llm-rubric", "factuality", "answer-relevance", "g-eval"])
 def test_a_judge_that_is_blocked_gives_no_verdict(

@@ -78,6 +78,7 @@ def test_a_second_signal_stops_at_once(
     assert evals.document()["totals"]["trials"] == 60
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.usefixtures("cold")
 @pytest.mark.parametrize("wait_s", [0.0, 0.02, 0.05, 0.1])
 def test_an_interrupt_while_it_starts_ends_it_without_a_traceback(

@@ -64,6 +64,7 @@ def disagreement(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     return "" if found == pytest.approx(told, abs=1e-9) else f"{found} wanted {told}"
 
 
+@pytest.mark.thorough(after=3)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_generated_outputs_come_to_what_promptfoo_recorded(file: Path, tmp_path: Path) -> None:
     """Verdict, score and each assertion's verdict, for every case."""

@@ -102,6 +102,7 @@ def subjects(sample: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.thorough
 def test_what_was_asked_and_called_is_steps(logs: Mapping[str, Any]):
     """In the order of the transcript, with what came of it; an agent is a step around its own."""
     for name, log in logs.items():

@@ -142,6 +142,7 @@ WILD = (
 )
 
 
+@pytest.mark.thorough
 def test_no_address_breaks_the_page(served: Any, runs: list[str], watch: Any):
     """What an address asks for and is not there: said in words, or passed over, and the page goes on working."""
     seen = watch(served.link)

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evenhand.store.runfile import RunFile
 
 
@@ -115,6 +117,7 @@ def test_a_prompt_has_its_versions_with_rates_and_what_changed(
     assert seen.hash == f"#/run/{runs[1]}"
 
 
+@pytest.mark.thorough
 def test_a_view_is_saved_for_all_runs_of_a_config_and_deleted_again(
     own_home: Path, runs: list[str], serve: Any, watch: Any
 ):

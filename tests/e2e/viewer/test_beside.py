@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.thorough
 def test_the_output_and_its_expectations_are_on_one_screen(
     either: str, runs: list[str], watch: Any
 ):

@@ -66,6 +66,7 @@ def test_a_click_on_a_metric_sorts_by_it_and_stands_in_the_address(
     page.wait_for_function("() => location.hash.includes('metric.all.clarity')")
 
 
+@pytest.mark.thorough
 def test_variables_and_metadata_can_be_columns(served: Any, runs: list[str], watch: Any):
     """Chosen in the menu, kept in the address, and no longer told in the cell of the case."""
     seen = watch(served.link)
@@ -88,6 +89,7 @@ def test_variables_and_metadata_can_be_columns(served: Any, runs: list[str], wat
     assert "thing:" not in row.locator(".matrix-case").inner_text()
 
 
+@pytest.mark.thorough
 def test_widths_are_dragged_or_set_by_keys_and_stay_in_this_browser(
     served: Any, runs: list[str], watch: Any
 ):

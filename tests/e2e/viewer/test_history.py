@@ -163,6 +163,7 @@ def test_what_is_exported_is_what_the_command_writes(
             assert got == wanted.read_text("utf-8")
 
 
+@pytest.mark.thorough
 def test_what_is_exported_is_what_the_menu_says(
     home: Path, served: Any, runs: list[str], watch: Any, tmp_path: Path
 ):

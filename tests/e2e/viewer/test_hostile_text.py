@@ -257,6 +257,7 @@ def test_text_is_text_in_every_field_and_view(poisoned: Any, link: str, watch: A
     ]
 
 
+@pytest.mark.thorough
 def test_text_is_text_in_every_tab_of_a_cell(poisoned: Any, link: str, watch: Any):
     """The cell that holds the whole corpus, as text, as JSON, as an error; and each attack can be read.
 
@@ -343,6 +344,7 @@ HIDE = """() => {
 }"""
 
 
+@pytest.mark.thorough
 def test_no_text_paints_outside_of_its_box(tmp_path: Path, serve: Any, watch: Any):
     """However many marks a letter has: hidden, the text leaves every pixel around it as it was."""
 

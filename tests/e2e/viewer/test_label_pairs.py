@@ -122,6 +122,7 @@ def test_a_draw_of_pairs_is_made_ruled_and_compared_key_by_key(
     assert len(ranking.labels.pairs) == 5
 
 
+@pytest.mark.thorough
 def test_a_ranking_is_a_result_and_nothing_that_could_not_fail_says_pass(
     provider: FakeProvider, tmp_path: Path, serve: Any, watch: Any, command: Any
 ):
@@ -206,6 +207,7 @@ def test_what_is_asked_and_the_answers_stay_in_view_and_outputs_are_read_as_in_a
         seen.close()
 
 
+@pytest.mark.thorough
 def test_where_a_run_has_outputs_and_pairs_to_label_one_chooses(
     provider: FakeProvider,
     tmp_path: Path,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 WHOLE_ROWS = """() => {
   const grid = document.querySelector("[role=grid]").getBoundingClientRect();
   const head = document.querySelector(".matrix-head").getBoundingClientRect();
@@ -35,6 +37,7 @@ def test_a_whole_row_of_the_matrix_is_seen_on_a_low_screen(
         assert seen.page.evaluate(WHOLE_ROWS) >= 1, name
 
 
+@pytest.mark.thorough
 def test_the_tools_unfold_on_a_low_screen_and_lead_everywhere(
     served: Any, runs: list[str], watch: Any
 ):

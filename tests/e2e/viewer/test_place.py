@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 FIRST_SEEN = """() => {
   const head = document.querySelector(".matrix-head")?.getBoundingClientRect();
   if (head === undefined) return "";
@@ -20,6 +22,7 @@ def _scroll(page: Any, top: int) -> str:
     return str(page.evaluate(FIRST_SEEN))
 
 
+@pytest.mark.thorough
 def test_the_place_in_the_matrix_survives_charts_back_and_reload(
     served: Any, runs: list[str], watch: Any
 ):

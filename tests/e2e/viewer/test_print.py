@@ -44,6 +44,7 @@ def test_all_rows_and_columns_are_printed_with_their_outputs(
     page.wait_for_function("() => document.querySelectorAll('.matrix-body [role=row]').length < 30")
 
 
+@pytest.mark.thorough
 def test_the_browsers_own_menu_prints_every_row(served: Any, runs: list[str], watch: Any):
     """Printing that the page is told of at the last moment has all rows, too."""
     seen = watch(served.link)

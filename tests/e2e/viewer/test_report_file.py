@@ -92,6 +92,7 @@ def test_a_report_of_three_thousand_cells_is_small_and_opens(
     assert seen.page.get_by_role("grid").get_attribute("aria-rowcount") == "1001"
 
 
+@pytest.mark.thorough
 def test_a_report_with_a_baseline_opens_on_the_run_and_answers_for_both(
     home: Path, runs: list[str], command: Any, watch: Any, tmp_path: Path
 ):

@@ -106,6 +106,7 @@ def test_ten_thousand_steps_come_in_pages(home: Path, serve: Any, watch: Any):
         seen.close()
 
 
+@pytest.mark.thorough
 def test_an_outline_says_where_one_is_and_leads_to_each_step(home: Path, serve: Any, watch: Any):
     """Beside the steps, or at the foot of a phone; by clicks and keys; it begins at the step that failed."""
     (path,) = (home / "runs").glob("*.db")

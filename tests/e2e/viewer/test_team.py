@@ -266,6 +266,7 @@ def test_runs_of_a_shared_folder_can_be_read(
         ] == [runs[0]]
 
 
+@pytest.mark.thorough
 def test_two_people_who_label_a_draw_at_once_share_it(
     team_home: Path, environ: dict[str, str], person: Any
 ) -> None:
