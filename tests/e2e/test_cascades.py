@@ -378,7 +378,7 @@ def test_limits_hold_for_the_settings_of_the_system(tmp_path: Path):
     assert asked == {"temperature: 0": 0, "temperature: 1": 60, "max_tokens: 50": 60}
 
 
-@pytest.mark.thorough(after=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("coin", [False, True])
 def test_a_cascade_is_tried_beside_todays_judge(coin: bool, tmp_path: Path):
     """Its error, cost and width stand beside those of the judge that it would save, and a coin saves nothing."""

@@ -187,6 +187,7 @@ def test_a_tryout_out_of_budget_is_resumed_and_pays_for_nothing_twice(start, tmp
     assert "sharp" in evenhand("calibrate", tryout), "finished, it needs its files no more"
 
 
+@pytest.mark.thorough
 def test_a_jury_is_weighed_and_its_variants_are_tried(start, tmp_path: Path):
     """One sharp and two lenient judges in an eval set: `calibrate` weighs them, one of them alone is tried."""
     _, evenhand = start([*SHARP, *LENIENT, *ANSWERS], {"evals/tides_evals.py": EVALS})

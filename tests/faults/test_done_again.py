@@ -44,6 +44,7 @@ def talk(evals: Folder, *, error: Any = None, everywhere: Any = (), **more: Any)
     evals.write(0, prompts=[TALK], providers=[MODEL], tests=tests, **more)
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("verb", ["resume", "retry"])
 @pytest.mark.parametrize("way", ["a grader that raises", "a judge without a verdict"])
 def test_later_turns_of_a_conversation_are_not_paid_for_again_after_an_error(

@@ -109,7 +109,7 @@ def test_what_is_a_little_less_deep_is_read(
     assert ended.returncode == 0, ended.stderr[-300:]
 
 
-@pytest.mark.thorough(after=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "made", "words", "told"),
     [

@@ -37,6 +37,7 @@ def test_a_wrong_key_costs_no_more_requests_than_are_in_flight_and_ends_the_run_
     assert "evenhand resume" in ended.stdout
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     "headers",
     [{"retry-after": "2"}, {"retry-after": "{date+2}"}, {"retry-after-ms": "2000"}],

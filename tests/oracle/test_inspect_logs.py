@@ -133,6 +133,7 @@ def test_what_was_asked_and_called_is_steps(logs: Mapping[str, Any]):
     assert "attachment://" not in str([one.arguments for one in trial.steps])
 
 
+@pytest.mark.thorough
 def test_what_is_exported_is_read_by_inspect_and_imported_again(
     logs: Mapping[str, Any], tmp_path: Path
 ):

@@ -206,6 +206,20 @@ def test_no_run_lies_among_the_files_of_the_project():
     assert [p.name for p in ROOT.iterdir() if p.name in written or p.suffix == ".db"] == []
 
 
+def test_what_the_gate_leaves_out_is_run_each_night_and_before_a_release():
+    """One recipe runs every test. Both of the gate's leave out what is marked thorough, and nothing else."""
+    recipes = re.findall(
+        r"^(\w+):\n    (.*pytest.*)$", (ROOT / "justfile").read_text("utf-8"), re.MULTILINE
+    )
+    chosen = {name: re.findall(r"-m (\S+ \S+)", line) for name, line in recipes}
+    assert chosen["unit"] == chosen["lanes"] == ['"not thorough"']
+    assert chosen["thorough"] == []
+    nightly = (ROOT / ".github/workflows/thorough.yml").read_text("utf-8")
+    assert "schedule:" in nightly
+    assert "just thorough" in nightly
+    assert "`just thorough`" in (ROOT / "docs/releasing.md").read_text("utf-8")
+
+
 def test_ci_runs_what_the_readme_says():
     """The README, the contributing guide and CI give one and the same test command."""
     commands = re.findall(r"```sh\n(.*?)\n```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)

@@ -78,6 +78,7 @@ def test_states_differ(served: Any, runs: list[str], watch: Any):
     assert len(shown) == 5
 
 
+@pytest.mark.thorough
 def test_back_and_forward_go_through_what_was_looked_at(served: Any, runs: list[str], watch: Any):
     """List, run, cell, charts; three times back, and forward again."""
     seen = watch(served.link)

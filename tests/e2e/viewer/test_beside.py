@@ -25,6 +25,7 @@ def test_the_output_and_its_expectations_are_on_one_screen(
     assert "✗" in expectations.locator("summary").first.inner_text()
 
 
+@pytest.mark.thorough
 def test_on_a_phone_the_expectations_follow_the_output(served: Any, runs: list[str], watch: Any):
     """Where there is no room beside it, they stand below it."""
     seen = watch(served.link, viewport={"width": 390, "height": 844})

@@ -214,7 +214,7 @@ def test_an_empty_text_chooses_what_the_command_line_does(
         assert seen.page.locator(".matrix-body .matrix-row").count() == cases
 
 
-@pytest.mark.thorough(after=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("view", ["matrix", "charts"])
 def test_a_link_with_a_baseline_waits_for_it(seen: Any, held: tuple[Path, str, str], view: str):
     """No error, no rows that the filter has not chosen, no numbers of them: until the baseline is read."""

@@ -31,6 +31,7 @@ def drawer_of(page: Any) -> str:
     return str(page.evaluate(TITLE))
 
 
+@pytest.mark.thorough
 def test_enter_opens_the_cell_also_after_a_link_was_clicked(
     served: Any, runs: list[str], watch: Any
 ):

@@ -161,7 +161,7 @@ STANDS = """() => [...document.querySelectorAll(".labelling-head, .labelling .la
   .map((at) => at.getBoundingClientRect()).every(({ top, bottom }) => top >= 0 && bottom <= innerHeight)"""
 
 
-@pytest.mark.thorough(after=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [390, 1440])
 def test_what_is_asked_and_the_answers_stay_in_view_and_outputs_are_read_as_in_a_cell(
     tmp_path: Path, serve: Any, watch: Any, command: Any, width: int

@@ -88,6 +88,7 @@ def test_the_sums_of_steps_can_be_read_on_a_phone(home: Path, serve: Any, watch:
         seen.close()
 
 
+@pytest.mark.thorough
 def test_ten_thousand_steps_come_in_pages(home: Path, serve: Any, watch: Any):
     """The first page is the one with the step that failed; the others are one click away."""
     (path,) = (home / "runs").glob("*.db")
