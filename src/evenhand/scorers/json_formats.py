@@ -137,6 +137,9 @@ _OF_VALIDATOR = frozenset(
     "date time uri ipv4 ipv6 json-pointer relative-json-pointer idn-email idn-hostname iri iri-reference".split()
 )
 
+NAMES = frozenset({*_OF_VALIDATOR, *FORMATS, *_NUMBERS})
+"""All formats that are checked."""
+
 _SCHEMAS = (
     "items",
     "additionalItems",
@@ -168,12 +171,7 @@ def unknown_format(schema: object) -> str:
     if not is_mapping(schema):
         return ""
     name = schema.get("format")
-    if (
-        isinstance(name, str)
-        and name not in _OF_VALIDATOR
-        and name not in FORMATS
-        and name not in _NUMBERS
-    ):
+    if isinstance(name, str) and name not in NAMES:
         return name
     return next(filter(None, map(unknown_format, inner_schemas(schema))), "")
 

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from evenhand.core.errors import ScoreError
+from evenhand.doors.assertions.structured import _schema as kind_of_schema
 from evenhand.scorers.json_formats import FORMATS
 from evenhand.scorers.structured import ContainsJson, IsJson, misfit, unknown_keyword, validator
 
@@ -151,3 +152,11 @@ def test_formats_of_hostile_text_take_no_time(text):
     for name in FORMATS:
         FORMATS[name](text)
     assert time.process_time() - began < 5
+
+
+def test_a_format_that_nobody_checks_is_refused_in_a_config_with_the_one_that_was_meant():
+    """Anywhere in the schema; promptfoo, too, refuses it."""
+    schema = {"type": "object", "properties": {"key": {"type": "string", "format": "uuuid"}}}
+    with pytest.raises(ScoreError, match="the format 'uuuid', which is not known") as refusal:
+        kind_of_schema(schema)
+    assert (refusal.value.hint or "").startswith("Did you mean 'uuid'?")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from evenhand.core.errors import ScoreError
+from evenhand.core.names import did_you_mean
 from evenhand.doors.assertions.assertion import Kind
 from evenhand.doors.assertions.values import schema_text
-from evenhand.scorers.json_formats import unknown_format
+from evenhand.scorers.json_formats import NAMES, unknown_format
 from evenhand.scorers.structured import ContainsJson, IsJson, validator
 
 GROUP = "JSON"
@@ -22,7 +23,7 @@ def _schema(value: object) -> str:
         if unknown:
             raise ScoreError(
                 f"the schema has the format '{unknown}', which is not known",
-                hint="It would silently check nothing.",
+                hint=f"{did_you_mean(unknown, NAMES)} It would silently check nothing.".strip(),
             )
     return schema
 
