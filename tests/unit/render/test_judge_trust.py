@@ -35,14 +35,9 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import RunVariant, Variant
 from evenhand.core.wording.words import percent
 from evenhand.doors.promptfoo.overrides import Overrides
-from evenhand.render.calibration_text import (
-    calibration_lines,
-    judged_lines,
-    judged_or_damaged,
-    standing,
-    worth_line,
-)
+from evenhand.render.calibration_text import calibration_lines, worth_line
 from evenhand.render.comparison import judged_line
+from evenhand.render.judged_rates import judged_lines, judged_or_damaged, standing
 from evenhand.render.junit import write_junit
 from evenhand.render.markdown import write_markdown
 from evenhand.render.run import Run
