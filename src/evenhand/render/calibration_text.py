@@ -63,39 +63,48 @@ def calibration_lines(
     if not calibration.judges and not calibration.rankings:
         yield "no judge gave a verdict in this run"
     for judge in calibration.judges:
-        v = judge.verdicts
-        yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
-        yield f"  {judge.verdict}: {judge.why}"
-        yield f"  labels     {v.labels} of {count(v.items, 'judged output')}"
-        yield f"  raw        {rate(judge.raw)}"
-        if judge.corrected is not None:
-            yield f"  corrected  {rate(judge.corrected)}"
-        yield f"  TPR        {rate_or_dash(judge.tpr)}   share of the outputs people pass that the judge passes"
-        yield f"  TNR        {rate_or_dash(judge.tnr)}   share of the outputs people fail that the judge fails"
-        yield f"  agreement  {agreement_words(judge, judge.people)}"
-        if judge.alternative is not None:
-            yield f"  people     {_alternative_words(judge.alternative)}"
-        if judge.jury is not None:
-            yield from jury_lines(judge.jury)
-        if judge.rho2 is not None and v.labels >= FEWEST_WORTH:
-            yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
-        if judge.probabilities is not None and v.labels >= FEWEST_WORTH:
-            yield from probability_lines(judge.probabilities)
-        if v.labels >= FEWEST_WORTH:
-            yield f"  {worth_line(judge)}"
-        if judge.scores is not None:
-            yield from score_lines(judge)
-        for i, line in enumerate(() if judge.cascade is None else judge.cascade.lines()):
-            yield f"  {'' if i else 'cascade':<9}  {line}"
+        yield from _judge_lines(judge)
         if (decides := selective.get((judge.metric, judge.model))) is not None:
             yield from lines_of(decides, calibration.run)
-        yield from audit_lines(calibration.audits[judge.metric, judge.model])
+        audits = calibration.audits[judge.metric, judge.model]
+        # Most audits need labels: without any, only what was found is worth a line.
+        if judge.verdicts.labels or any(audit.result != "not applicable" for audit in audits):
+            yield from audit_lines(audits)
         for warning in judge.warnings:
             yield f"  note: {warning}"
         yield ""
     for ranking in calibration.rankings:
         yield from ranking_lines(ranking, calibration.variants)
         yield ""
+
+
+def _judge_lines(judge: JudgeCalibration) -> Iterator[str]:
+    """What labels say of a judge; without labels, only that there are none."""
+    v = judge.verdicts
+    yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
+    yield f"  {judge.verdict}: {judge.why}"
+    yield f"  labels     {v.labels} of {count(v.items, 'judged output')}"
+    yield f"  raw        {rate(judge.raw)}"
+    if judge.corrected is not None:
+        yield f"  corrected  {rate(judge.corrected)}"
+    if v.labels:
+        yield f"  TPR        {rate_or_dash(judge.tpr)}   share of the outputs people pass that the judge passes"
+        yield f"  TNR        {rate_or_dash(judge.tnr)}   share of the outputs people fail that the judge fails"
+        yield f"  agreement  {agreement_words(judge, judge.people)}"
+    if judge.alternative is not None:
+        yield f"  people     {_alternative_words(judge.alternative)}"
+    if judge.jury is not None:
+        yield from jury_lines(judge.jury)
+    if judge.rho2 is not None and v.labels >= FEWEST_WORTH:
+        yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
+    if judge.probabilities is not None and v.labels >= FEWEST_WORTH:
+        yield from probability_lines(judge.probabilities)
+    if v.labels >= FEWEST_WORTH:
+        yield f"  {worth_line(judge)}"
+    if judge.scores is not None:
+        yield from score_lines(judge)
+    for i, line in enumerate(() if judge.cascade is None else judge.cascade.lines()):
+        yield f"  {'' if i else 'cascade':<9}  {line}"
 
 
 def score_lines(judge: JudgeCalibration) -> Iterator[str]:
@@ -116,7 +125,7 @@ def score_lines(judge: JudgeCalibration) -> Iterator[str]:
     if now is not None and later is not None:
         now, later = _as_measured(one.corrected, now, later, 1 + more / one.labels)
         line = f"  {safe(judge.metric)}: {one.labels:,} scores give ±{now:.2f}"
-        yield f"{line}; {more} more would give ±{later:.2f}" if more else line
+        yield line + _more_would(more, f"±{now:.2f}", f"±{later:.2f}")
 
 
 def mean_words(mean: Estimate) -> str:
@@ -139,7 +148,14 @@ def worth_line(judge: JudgeCalibration) -> str:
     now, later = _as_measured(judge.corrected, now, later, 1 + more / v.labels)
     labels = "1 label gives" if v.labels == 1 else f"{v.labels:,} labels give"
     line = f"{safe(judge.metric)}: {labels} ±{percent(now)}"
-    return f"{line}; {more} more would give ±{percent(later)}" if more else line
+    return line + _more_would(more, f"±{percent(now)}", f"±{percent(later)}")
+
+
+def _more_would(more: int, now: str, later: str) -> str:
+    """What more labels would bring; empty where there is nothing left to label."""
+    if not more:
+        return ""
+    return f"; {more} more would " + ("hardly change that" if later == now else f"give {later}")
 
 
 def _as_measured(
@@ -293,7 +309,7 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
         # An interval shrinks with the square root of the number of labels.
         later = now * math.sqrt(n / (n + more))
         line = f"  {n} labels give ±{percent(now)} or less"
-        yield f"{line}; {more} more would give about ±{percent(later)}" if more else line
+        yield line + _more_would(more, f"±{percent(now)}", f"±{percent(later)}")
     for warning in one.warnings:
         yield f"  note: {warning}"
 

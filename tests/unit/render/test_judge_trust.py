@@ -136,7 +136,7 @@ async def test_a_draw_is_uniform_repeatable_and_extended_by_trials_not_drawn(mak
 
 @pytest.mark.parametrize(
     ("outputs", "says"),
-    [(200, "; 40 more would give ±"), (64, "; 4 more would give ±"), (60, "")],
+    [(200, "; 40 more would give ±"), (64, "; 4 more would hardly change that"), (60, "")],
 )
 async def test_what_more_labels_would_bring_is_told_of_as_many_as_there_are_outputs_left(
     make_run: Make, outputs: int, says: str

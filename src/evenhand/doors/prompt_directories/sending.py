@@ -140,7 +140,7 @@ def inputs_of(prompt: PromptFolder, name: str) -> Mapping[str, object]:
         hint = did_you_mean(name, names) or f"There are: {listed or 'none'}."
         raise UsageError(f"{safe(prompt.id)} has no case '{safe(name)}'", hint=hint)
     if case.problem is not None and not case.inputs:
-        raise UsageError(f"{case.place}: {case.problem.message}", hint=case.problem.hint)
+        raise UsageError(f"{case.place}: {case.problem.what}", hint=case.problem.hint)
     return case.inputs
 
 
