@@ -101,8 +101,8 @@ def test_without_tags_no_metric_is_listed_twice(home: Path):
     rows = [{"id": str(i), "answer": "a", "expected": "a"} for i in range(2)]
     with score_batch(rows, metrics=["token_f1"], home=home) as report:
         assert report.by_tag() == {}
-        assert [row["metric"] for row in report.summary_rows()] == ["token_f1"]
-        assert report.to_pandas("summary")["metric"].tolist() == ["token_f1"]
+        assert [row["metric"] for row in report.summary_rows()] == ["token_f1", "overall"]
+        assert report.to_pandas("summary")["metric"].tolist() == ["token_f1", "overall"]
 
 
 def test_a_metric_without_a_number_says_why(home: Path):
