@@ -132,7 +132,8 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     rates: list[JudgedRate] = []
     for key, metric in judged.metrics.items():
         judge = own.get(key)
-        files = known.get(key, ())
+        # One that nobody labelled says nothing, and can't be stale.
+        files = [file for file in known.get(key, ()) if file.labelled_at is not None]
         if judge is not None and judge.verdicts.labels:
             own_rates = _rates(
                 run.meta,
