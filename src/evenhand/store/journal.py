@@ -123,9 +123,19 @@ class Journal:
             # SQLite would make the file with the rights of the umask, and open one that is there.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             complete = True
-            db = _connect(path, _LARGE_PAGE if meta.planned >= _MANY else None)
+            db = _connect(path)
+            db.execute(
+                "pragma synchronous = off"
+            )  # eight steps would wait for the disk, each alone
+            if meta.planned >= _MANY:
+                db.execute(f"pragma page_size = {_LARGE_PAGE}")
+            db.execute("pragma journal_mode = wal")
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
+            # SQLite throws away the log of an empty file, which this would be after a power cut.
+            for one in (path, folder):
+                _sync(one)
+            db.execute(_DURABLE)
         except (OSError, sqlite3.Error) as error:
             remedy = _remedy(error, path)
             if db is not None:
@@ -160,6 +170,8 @@ class Journal:
             lock = Lock(lock_of(path), f"run {id_}")
             earlier = EarlierSessions.read(path, anew=anew)
             db = _connect(path)
+            db.execute("pragma journal_mode = wal")
+            db.execute(_DURABLE)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             # Read under the lock: whoever held it before may have noted more until the end.
             meta = replace(own_meta(db, path), status="running", finished_at=None, message="")
@@ -472,6 +484,8 @@ class Journal:
             if writer.spool or writer.failed is not None:
                 writer.end(ending)
             self._db.execute("pragma wal_checkpoint(truncate)")
+            # All is on the disk now but that there is no log, which makes no difference after a power cut.
+            self._db.execute("pragma synchronous = off")
             # Where somebody is reading it, the files beside it stay.
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("pragma journal_mode = delete")
@@ -541,15 +555,24 @@ _LARGE_PAGE = 8_192
 """Bytes: rows of a few hundred leave less of a larger page unused. Of few trials, thirty tables are most of a file."""
 
 
-def _connect(path: Path, page: int | None = None) -> sqlite3.Connection:
+_DURABLE = "pragma synchronous = full"
+"""`normal` syncs at checkpoints only: a power cut would take replies that were paid for."""
+
+
+def _connect(path: Path) -> sqlite3.Connection:
     # Opened and closed in the loop's thread, written in the writer's.
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=32)
-    if page is not None:
-        db.execute(f"pragma page_size = {page}")
-    db.execute("pragma journal_mode = wal")
-    # `normal` syncs at checkpoints only: a power cut would take replies that were paid for.
-    db.execute("pragma synchronous = full")
-    return db
+    return sqlite3.connect(
+        path, isolation_level=None, check_same_thread=False, cached_statements=32
+    )
+
+
+def _sync(path: Path) -> None:
+    """Waits until this file, or what a folder lists, is on the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def _forget(path: Path) -> None:

@@ -529,7 +529,7 @@ def test_a_run_that_failed_to_begin_leaves_no_lock(tmp_path: Path, monkeypatch: 
     """The disk was full: the next attempt is not told that the run is in use."""
     from evenhand.store import journal as module
 
-    def full(path: Path, page: int | None) -> object:
+    def full(_path: Path) -> object:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module, "_connect", full)
