@@ -14,7 +14,7 @@ from evenhand.core.remark import Remarks, checked, first_tags
 from evenhand.core.run import RunMeta
 from evenhand.core.wording.words import clip
 from evenhand.store.adding import added_to
-from evenhand.store.home import Lock, lock_of
+from evenhand.store.home import Lock, left_beside, lock_of
 from evenhand.store.opened import BY, own_meta, remarks_in
 
 
@@ -99,6 +99,8 @@ def delete(path: Path) -> None:
         for beside in ("-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + beside).unlink()
+        for left in left_beside(lock_of(path)):  # if it was killed
+            left.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{path} cannot be deleted: {error}") from error
     finally:
