@@ -21,8 +21,8 @@ from evenhand.core.errors import UsageError
 
 LOOKED_AT = 8
 """So many writers to one place may have been killed at the same time, and all that they left is removed."""
-_OF_SQLITE = ("", "-journal", "-wal", "-shm")
-"""What a killed writer of a run file leaves: the file, and what SQLite had beside it."""
+OF_SQLITE = ("", "-journal", "-wal", "-shm")
+"""The ends of the names of a run file, and of what SQLite has beside it."""
 
 
 @contextlib.contextmanager
@@ -63,13 +63,18 @@ def replaced(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def created(path: Path) -> Iterator[Path]:
+def created(path: Path, mode: int = 0o666, name: str | None = None) -> Iterator[Path]:
     """A new file that is there when it is whole, unless something is raised. Nothing is written over.
+
+    Args:
+        path: The place.
+        mode: The permissions of the file, less the umask.
+        name: What several such places have in common, so that a killed writer's file is removed by the next one.
 
     Raises:
         FileExistsError: Something is there already.
     """
-    with beside(path) as file:
+    with beside(path if name is None else path.with_name(name), mode) as file:
         yield file
         try:
             os.link(file, path)
@@ -178,7 +183,7 @@ def _is_free(file: Path) -> bool:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if is_at(number, file):
             # The file itself goes last: while its name is there, others see that something is left to remove.
-            for end in reversed(_OF_SQLITE):
+            for end in reversed(OF_SQLITE):
                 file.with_name(file.name + end).unlink(missing_ok=True)
     except OSError:
         return False

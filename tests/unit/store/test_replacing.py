@@ -183,8 +183,12 @@ from evenhand.analysis.trust.labels.sheet_rows import write_rows
 from evenhand.cli.new import write
 from evenhand.cli.schema import schema
 from evenhand.cli.setup import scaffold
+from evenhand.core.run import RunMeta
+from evenhand.core.variant import Variant
+from evenhand.store.journal import Journal
 from evenhand.store.replacing import write_committed
 
+RUN = RunMeta("01A", "title", "", "print", 1, 1, 1, (Variant(0, "p", "m"),), 0.0)
 folder = Path(sys.argv[1])
 for name, writer in {
     "calibration.json": lambda: write_committed({"schema": "x" * 5000}, folder / "calibration.json"),
@@ -192,6 +196,7 @@ for name, writer in {
     "sheet.csv": lambda: write_rows(folder / "sheet.csv", ("a", "b"), [("x" * 50, 1)] * 50),
     "init": lambda: scaffold(folder / "init"),
     "judge": lambda: write("judge", "mine", folder),
+    "run": lambda: Journal.create(folder / "runs", RUN),
 }.items():
     if not (child := os.fork()):
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
@@ -203,16 +208,16 @@ for name, writer in {
 
 
 def test_a_writer_that_is_killed_leaves_no_half_file_that_passes_for_a_whole_one(tmp_path: Path):
-    """The kernel kills each of them as its file grows beyond 100 bytes."""
+    """The kernel kills each of them as its file grows beyond 100 bytes. Half a run file would be the latest run."""
     for name in ("calibration.json", "meta.schema.json"):
         (tmp_path / name).write_text("earlier")
     command = [sys.executable, "-c", KILLED_WRITERS, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split()[1::2] == ["True"] * 5, done.stderr
+    assert done.stdout.split()[1::2] == ["True"] * 6, done.stderr
     visible = {
         str(path.relative_to(tmp_path)): path.read_text()
         for path in tmp_path.rglob("*")
-        if path.is_file() and not path.name.startswith(".")
+        if path.is_file() and not path.name.startswith(".") and path.parent.name != "locks"
     }
     assert visible == {"calibration.json": "earlier", "meta.schema.json": "earlier"}
 
