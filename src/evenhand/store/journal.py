@@ -42,6 +42,7 @@ from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.home import Lock, lock_of, make_folder
 from evenhand.store.opened import own_meta
+from evenhand.store.replacing import OF_SQLITE, created
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.writer import (
@@ -120,28 +121,22 @@ class Journal:
             lock = Lock(lock_of(path), f"run {meta.id}")
             if replaces:
                 _forget(path)
-            # SQLite would make the file with the rights of the umask, and open one that is there.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            # Whoever is killed here leaves no half file, which would be the latest run.
+            with created(path, 0o600, "new") as file:
+                _begin(file, meta)
             complete = True
             db = _connect(path)
-            db.execute(
-                "pragma synchronous = off"
-            )  # eight steps would wait for the disk, each alone
-            if meta.planned >= _MANY:
-                db.execute(f"pragma page_size = {_LARGE_PAGE}")
-            db.execute("pragma journal_mode = wal")
-            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
-            db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
-            # SQLite throws away the log of an empty file, which this would be after a power cut.
-            for one in (path, folder):
-                _sync(one)
+            db.execute("pragma synchronous = off")  # instead, the folder is synced, once
+            # This begins the log: if it vanishes, that is noticed.
+            db.execute("update run set meta = meta")
+            _sync(folder)
             db.execute(_DURABLE)
         except (OSError, sqlite3.Error) as error:
             remedy = _remedy(error, path)
             if db is not None:
                 db.close()
             if complete:
-                _forget(path)  # half a file would be the latest run
+                _forget(path)
             if lock is not None:
                 lock.release()
             raise StoreError(
@@ -170,8 +165,6 @@ class Journal:
             lock = Lock(lock_of(path), f"run {id_}")
             earlier = EarlierSessions.read(path, anew=anew)
             db = _connect(path)
-            db.execute("pragma journal_mode = wal")
-            db.execute(_DURABLE)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             # Read under the lock: whoever held it before may have noted more until the end.
             meta = replace(own_meta(db, path), status="running", finished_at=None, message="")
@@ -559,11 +552,25 @@ _DURABLE = "pragma synchronous = full"
 """`normal` syncs at checkpoints only: a power cut would take replies that were paid for."""
 
 
+def _begin(file: Path, meta: RunMeta) -> None:
+    """Makes a run file of this empty one, which is not in its place yet."""
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
+        if meta.planned >= _MANY:
+            db.execute(f"pragma page_size = {_LARGE_PAGE}")
+        db.execute("pragma synchronous = off")  # once, when it is whole
+        prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(file))
+        db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
+        db.execute("pragma journal_mode = wal")
+    # SQLite throws away the log of an empty file, which this would be after a power cut.
+    _sync(file)
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     # Opened and closed in the loop's thread, written in the writer's.
-    return sqlite3.connect(
-        path, isolation_level=None, check_same_thread=False, cached_statements=32
-    )
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=32)
+    db.execute("pragma journal_mode = wal")
+    db.execute(_DURABLE)
+    return db
 
 
 def _sync(path: Path) -> None:
@@ -576,7 +583,7 @@ def _sync(path: Path) -> None:
 
 
 def _forget(path: Path) -> None:
-    for tail in ("", "-wal", "-shm"):
+    for tail in OF_SQLITE:
         with contextlib.suppress(OSError):
             Path(f"{path}{tail}").unlink()
 

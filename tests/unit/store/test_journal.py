@@ -227,16 +227,16 @@ async def test_after_a_power_cut_a_run_has_what_was_durable(
     def keep(number: int) -> None:
         path = Path(f"/proc/self/fd/{number}").readlink()
         if path.is_file():
-            shutil.copy(path, disk)
+            shutil.copy(path, disk / "01RUN.db")
         sync(number)
 
     monkeypatch.setattr(os, "fsync", keep)
     journal = Journal.create(tmp_path / "runs", meta())
     await journal.end(await journal.begin(start(0)), end(b"paid for"))
-    shutil.copy(f"{journal.path}-wal", disk)
+    shutil.copy(f"{journal.path}-wal", disk / "01RUN.db-wal")
     assert journal._db.execute("pragma synchronous").fetchone() == (2,)
     journal.close()
-    with RunFile.open(disk / journal.path.name) as run:
+    with RunFile.open(disk / "01RUN.db") as run:
         assert [call.end and call.end.body for call in run.calls()] == [b"paid for"]
 
 
