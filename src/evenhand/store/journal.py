@@ -126,10 +126,9 @@ class Journal:
                 _begin(file, meta)
             complete = True
             db = _connect(path)
-            db.execute("pragma synchronous = off")  # instead, the folder is synced, once
-            # This begins the log: if it vanishes, that is noticed.
+            # This begins the log: if it vanishes, that is noticed. The first row syncs it, and its folder.
+            db.execute("pragma synchronous = off")
             db.execute("update run set meta = meta")
-            _sync(folder)
             db.execute(_DURABLE)
         except (OSError, sqlite3.Error) as error:
             remedy = _remedy(error, path)
@@ -562,7 +561,8 @@ def _begin(file: Path, meta: RunMeta) -> None:
         db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
         db.execute("pragma journal_mode = wal")
     # SQLite throws away the log of an empty file, which this would be after a power cut.
-    _sync(file)
+    with file.open("rb") as whole:
+        os.fsync(whole.fileno())
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -571,15 +571,6 @@ def _connect(path: Path) -> sqlite3.Connection:
     db.execute("pragma journal_mode = wal")
     db.execute(_DURABLE)
     return db
-
-
-def _sync(path: Path) -> None:
-    """Waits until this file, or what a folder lists, is on the disk."""
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def _forget(path: Path) -> None:
