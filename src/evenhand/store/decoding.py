@@ -30,8 +30,10 @@ class NamedOutcome(msgspec.Struct, gc=False):
     """As much of an expectation's outcome as it takes to see whether its metric has a number."""
 
     outcome: str
+    name: str = ""
     score: float | None = None
     metric: str = ""
+    named: dict[str, float] = {}
 
 
 class NamedScores(msgspec.Struct, gc=False):

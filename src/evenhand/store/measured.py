@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import field
 
@@ -59,6 +60,61 @@ class MetricSums(MutableRecord):
             self.scale = min(low, scale[0]), max(high, scale[1])
 
 
+K = TypeVar("K")
+
+
+class FurtherNumbers(Generic[K]):
+    """Trials of a column that failed while an expectation was in error that gives numbers of other names elsewhere.
+
+    Such an expectation gives none when it is in error, and nothing in its trial says that they are missing:
+    `Score(…, named=…)` of a scorer that raised.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[str, set[str]] = {}
+        self._in_error: list[tuple[K, frozenset[str], list[str]]] = []
+
+    def add(self, key: K, trial: NumberedTrial, there: Iterable[str]) -> None:
+        """Takes a trial and the names of all that it measures. One in error is an error of everything anyway."""
+        in_error = [one.name for one in trial.outcomes if one.outcome == "error"]
+        for one in trial.outcomes:
+            if one.outcome != "error":
+                self._names.setdefault(one.name, set()).update(one.named)
+        if in_error and trial.outcome != "error":
+            self._in_error.append((key, frozenset(there), in_error))
+
+    def lost(self, metric: str) -> Iterator[K]:
+        """The trials whose expectations in error may have given a number of this name.
+
+        An expectation that is in error in each trial of the column may have given any.
+        """
+        for key, there, names in self._in_error:
+            if metric not in there and any(metric in self._names.get(n, (metric,)) for n in names):
+                yield key
+
+
+class NumberedOutcome(Protocol):
+    """As much of an expectation's outcome as says which numbers it gives."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def named(self) -> Mapping[str, float]: ...
+
+
+class NumberedTrial(Protocol):
+    """As much of a trial as says which numbers its expectations give."""
+
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def outcomes(self) -> Sequence[NumberedOutcome]: ...
+
+
+LOWER = frozenset({"latency", "cost"})
+"""What every trial measures in seconds or dollars: less is better, and there is no highest value."""
 OWN: Mapping[str, str] = {"score": "score", "latency": "latency_s", "cost": "cost_usd"}
 """What every trial measures, by the name that it has where no expectation is called so."""
 
@@ -69,8 +125,8 @@ def measured(
     """What trials measure under these names, and the names of all that they measure.
 
     A name is that of a metric, of an expectation, or one of OWN. A trial in which an expectation of this name is in
-    error, or which is in error itself before it came to it, counts as an error; one that did not expect it does not
-    count.
+    error, or one that gives such a number elsewhere, or which is in error itself before it came to it, counts as an
+    error; one that did not expect it does not count.
 
     Returns:
         The sums by name and column, and the names that there are.
@@ -78,9 +134,11 @@ def measured(
     columns = tuple(dict.fromkeys(names))
     sums: dict[tuple[str, int], MetricSums] = {}
     there: set[str] = set()
+    further: dict[int, FurtherNumbers[str]] = {}
     for trial in measured_trials(run):
         numbers = _numbers(trial)
         there.update(numbers)
+        further.setdefault(trial.variant, FurtherNumbers()).add(trial.case, trial, (*numbers, *OWN))
         for name in columns:
             number = numbers.get(name)
             if number is None:
@@ -92,6 +150,10 @@ def measured(
                 column.add(trial.case, value, scale)
             else:
                 column.without += 1
+    for (name, variant), column in sums.items():
+        for case in further[variant].lost(name) if column.values else ():
+            column.add(case, None)
+            column.without -= 1
     return sums, there
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.conftest import Make, make_run, result
 
-from evenhand import EvalSet, Run, at_least, at_most, run
+from evenhand import EvalSet, Run, Score, at_least, at_most, compare, run
 from evenhand.analysis.trust.requirements import held, requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import UsageError
@@ -19,6 +19,8 @@ from evenhand.core.variant import Variant
 from evenhand.render.console import show
 from evenhand.render.document import document
 from evenhand.render.requirements import requirement_lines
+from evenhand.scorers import FunctionScorer
+from evenhand.wings.viewer.history import measures
 
 __all__ = ["make_run"]
 
@@ -295,3 +297,66 @@ def test_what_cannot_be_required_is_refused(how: dict[str, object], what: str) -
     with pytest.raises(UsageError, match=r".*") as raised:
         EvalSet("x", **how)
     assert what in str(raised.value)
+
+
+def further(named_by_all: bool = True) -> Run:
+    """Ten cases whose scorer gives a further number; on those of the first five, which fail, it raises."""
+    evals = EvalSet(
+        "further",
+        data=[{"id": f"c{i}", "input": str(i)} for i in range(10)],
+        require={"clarity": at_least(0.5)},
+    )
+
+    def clear(output: str) -> Score:
+        if output < "5":
+            msg = "no answer"
+            raise RuntimeError(msg)
+        return Score(1.0, True, named={"clarity": 0.6})
+
+    @evals.eval
+    def reads(case, expect) -> str:
+        expect(case.input >= "5", "is late")
+        if named_by_all or case.input >= "5":
+            expect(case.input, clear)
+        else:
+            expect(case.input, FunctionScorer(broken))
+        return case.input
+
+    return run(evals)
+
+
+def broken(output: str) -> bool:
+    """A scorer that gives no number in any trial."""
+    raise RuntimeError(output)
+
+
+@pytest.mark.parametrize("named_by_all", [True, False])
+def test_a_further_number_of_a_scorer_in_error_is_in_error_too(named_by_all: bool) -> None:
+    """`Score(…, named=…)` of a scorer that raised may have been anything, also where its trial fails for another."""
+    with further(named_by_all) as it:
+        (only,) = held(it.file)
+        assert (only.state, only.errors, it.verdict) == ("open", 5, "undecided")
+        assert (only.least, only.most) == (pytest.approx(0.3), pytest.approx(0.8))
+        with further(named_by_all) as again:
+            one = compare(it.file, again.file, metric="clarity").results[0]
+        # On the scale from 0 to 1 five cases may have come to anything.
+        assert (one.trials_in_error, one.other) == (10, ())
+        mean = measures(it.file)[0].means["~clarity"]
+        assert mean.low is not None
+        assert mean.low < 0.3
+
+
+@pytest.mark.parametrize("metric", ["latency", "cost"])
+async def test_seconds_and_dollars_have_no_highest_value(make_run: Make, metric: str) -> None:
+    """A cost of a cent isn't a share: its interval doesn't reach towards 1, and an error isn't at most one dollar."""
+    trials = [
+        replace(result(i), latency_s=0.01 + i / 1000, cost_usd=0.01 + i / 1000) for i in range(10)
+    ]
+    bound = Requirement(metric, Bound(at_most=0.02), (0,))
+    (only,) = held(await make_run(trials, requirements=(bound,)))
+    assert (only.state, only.sure) == ("kept", True)
+    assert only.high == pytest.approx(0.0145 + 2.262 * 0.0030277 / 10**0.5, rel=1e-3)
+    trials[3] = replace(result(3, ok=None), latency_s=None, cost_usd=None)
+    wide = Requirement(metric, Bound(at_most=1.0), (0,))
+    (only,) = held(await make_run(trials, requirements=(wide,)))
+    assert only.state == "open"
