@@ -29,6 +29,7 @@ class MetricSums(MutableRecord):
         least: The lowest value there is; infinite for none.
         most: The highest.
         without: How many trials came to an end without measuring it.
+        expected: Whether some trial has an expectation that measures it, or was to.
     """
 
     cases: dict[str, CaseSum] = field(default_factory=dict[str, CaseSum])
@@ -36,6 +37,7 @@ class MetricSums(MutableRecord):
     least: float = math.inf
     most: float = -math.inf
     without: int = 0
+    expected: bool = False
 
     @property
     def values(self) -> int:
@@ -78,7 +80,7 @@ class FurtherNumbers(Generic[K]):
         """Takes a trial and the names of all that it measures. One in error is an error of everything anyway."""
         in_error = [one.name for one in trial.outcomes if one.outcome == "error"]
         for one in trial.outcomes:
-            if one.outcome != "error":
+            if one.outcome in ("pass", "fail") or one.named:
                 self._names.setdefault(one.name, set()).update(one.named)
         if in_error and trial.outcome != "error":
             self._in_error.append((key, frozenset(there), in_error))
@@ -86,7 +88,7 @@ class FurtherNumbers(Generic[K]):
     def lost(self, metric: str) -> Iterator[K]:
         """The trials whose expectations in error may have given a number of this name.
 
-        An expectation that is in error in each trial of the column may have given any.
+        An expectation that passes or fails in no trial of the column may have given any.
         """
         for key, there, names in self._in_error:
             if metric not in there and any(metric in self._names.get(n, (metric,)) for n in names):
@@ -146,6 +148,10 @@ def measured(
             else:
                 value, scale, failed = number
             column = sums.setdefault((name, trial.variant), MetricSums())
+            # What does not apply is no number, but it may in the trials that are in error.
+            column.expected = column.expected or any(
+                name in (one.name, one.metric) for one in trial.outcomes
+            )
             if value is not None or failed:
                 column.add(trial.case, value, scale)
             else:

@@ -248,7 +248,9 @@ def _means(
 ) -> Iterator[Held]:
     """The mean of a metric, in each column that has it."""
     # An eval that measures it in no trial that came to an end is none that it is required of.
-    measuring = {v: column for v, column in columns.items() if column.values or not column.without}
+    measuring = {
+        v: one for v, one in columns.items() if one.values or one.expected or not one.without
+    }
     if not any(column.values for column in measuring.values()):
         errors = missing + sum(column.errors for column in measuring.values())
         yield Held(requirement=required, variant=None, state="open", errors=errors, there=there)

@@ -121,9 +121,17 @@ async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(mak
     variants = (Variant(0, "a", "m"), Variant(1, "b", "m"))
     required = (Requirement("accuracy", Bound(at_least=0.9), (0, 1)),)
     good = [accurate(i, True) for i in range(5)]
+    lost = replace(
+        accurate(5, None, 1), outcomes=(Outcome("right", "error", None, metric="accuracy"),)
+    )
+    na = Outcome("right", "not_applicable", None, metric="accuracy")
+    other = [replace(result(6 + i, variant=1), outcomes=(na,)) for i in range(4)]
     for others, states in (
         ([accurate(5 + i, None, 1) for i in range(5)], ["kept", "open"]),
         ([result(5 + i, variant=1) for i in range(5)], ["kept"]),
+        # It applied to one case alone, and that one is in error; or may have done so.
+        ([lost, *(result(6 + i, variant=1) for i in range(4))], ["kept", "open"]),
+        ([result(5, ok=None, variant=1), *other], ["kept", "open"]),
     ):
         run = await make_run([*good, *others], variants, requirements=required)
         assert [one.state for one in held(run)] == states
@@ -300,14 +308,16 @@ def test_what_cannot_be_required_is_refused(how: dict[str, object], what: str) -
 
 
 def further(named_by_all: bool = True) -> Run:
-    """Ten cases whose scorer gives a further number; on those of the first five, which fail, it raises."""
+    """Eleven cases whose scorer gives a further number; on the first five, which fail, it raises."""
     evals = EvalSet(
         "further",
-        data=[{"id": f"c{i}", "input": str(i)} for i in range(10)],
+        data=[{"id": f"c{i}", "input": str(i)} for i in (*range(10), -1)],
         require={"clarity": at_least(0.5)},
     )
 
     def clear(output: str) -> Score:
+        if output == "-1":
+            return Score(None)  # says nothing of what it gives where it applies
         if output < "5":
             msg = "no answer"
             raise RuntimeError(msg)
@@ -335,12 +345,14 @@ def test_a_further_number_of_a_scorer_in_error_is_in_error_too(named_by_all: boo
     """`Score(…, named=…)` of a scorer that raised may have been anything, also where its trial fails for another."""
     with further(named_by_all) as it:
         (only,) = held(it.file)
-        assert (only.state, only.errors, it.verdict) == ("open", 5, "undecided")
-        assert (only.least, only.most) == (pytest.approx(0.3), pytest.approx(0.8))
+        errors = 5 if named_by_all else 6
+        assert (only.state, only.errors, it.verdict) == ("open", errors, "undecided")
+        ends = 5 * 0.6 / (5 + errors), (5 * 0.6 + errors) / (5 + errors)
+        assert (only.least, only.most) == tuple(map(pytest.approx, ends))
         with further(named_by_all) as again:
             one = compare(it.file, again.file, metric="clarity").results[0]
         # On the scale from 0 to 1 five cases may have come to anything.
-        assert (one.trials_in_error, one.other) == (10, ())
+        assert one.trials_in_error == 2 * errors
         mean = measures(it.file)[0].means["~clarity"]
         assert mean.low is not None
         assert mean.low < 0.3
