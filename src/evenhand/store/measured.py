@@ -76,21 +76,29 @@ class FurtherNumbers(Generic[K]):
         self._names: dict[str, set[str]] = {}
         self._in_error: list[tuple[K, frozenset[str], list[str]]] = []
 
-    def add(self, key: K, trial: NumberedTrial, there: Iterable[str]) -> None:
-        """Takes a trial and the names of all that it measures. One in error is an error of everything anyway."""
-        in_error = [one.name for one in trial.outcomes if one.outcome == "error"]
+    def add(self, key: K, trial: NumberedTrial, there: Iterable[str] = ()) -> None:
+        """Takes a trial. One in error is an error of everything anyway.
+
+        Args:
+            key: What `lost` names it by.
+            trial: It.
+            there: What it measures beside what its expectations are called.
+        """
         for one in trial.outcomes:
             if one.outcome in ("pass", "fail") or one.named:
                 self._names.setdefault(one.name, set()).update(one.named)
+        in_error = [one.name for one in trial.outcomes if one.outcome == "error"]
         if in_error and trial.outcome != "error":
-            self._in_error.append((key, frozenset(there), in_error))
+            own = (name for one in trial.outcomes for name in (one.name, one.metric))
+            self._in_error.append((key, frozenset((*there, *own, *OWN)), in_error))
 
     def lost(self, metric: str) -> Iterator[K]:
         """The trials whose expectations in error may have given a number of this name.
 
         An expectation that passes or fails in no trial of the column may have given any.
         """
-        for key, there, names in self._in_error:
+        given = any(metric in names for names in self._names.values())
+        for key, there, names in self._in_error if given else ():
             if metric not in there and any(metric in self._names.get(n, (metric,)) for n in names):
                 yield key
 
@@ -100,6 +108,8 @@ class NumberedOutcome(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def metric(self) -> str: ...
     @property
     def outcome(self) -> str: ...
     @property
@@ -140,18 +150,14 @@ def measured(
     for trial in measured_trials(run):
         numbers = _numbers(trial)
         there.update(numbers)
-        further.setdefault(trial.variant, FurtherNumbers()).add(trial.case, trial, (*numbers, *OWN))
+        further.setdefault(trial.variant, FurtherNumbers()).add(trial.case, trial, numbers)
         for name in columns:
-            number = numbers.get(name)
-            if number is None:
-                value, scale, failed = _own(trial, name)
-            else:
-                value, scale, failed = number
+            # What does not apply is known to have no number, and applies in other trials.
+            expected = any(name in (one.name, one.metric) for one in trial.outcomes)
+            own = (None, None, False) if expected else _own(trial, name)
+            value, scale, failed = numbers.get(name, own)
             column = sums.setdefault((name, trial.variant), MetricSums())
-            # What does not apply is no number, but it may in the trials that are in error.
-            column.expected = column.expected or any(
-                name in (one.name, one.metric) for one in trial.outcomes
-            )
+            column.expected = column.expected or expected
             if value is not None or failed:
                 column.add(trial.case, value, scale)
             else:

@@ -396,7 +396,7 @@ def read_trials(
         by_name = _by_name(trial.outcomes)
         side.labels.update(dict.fromkeys((*trial.named_scores, *by_name)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
-        further[trial.variant].add(place, trial, (*every, *by_name, *BUILT_IN))
+        further[trial.variant].add(place, trial, every)
         for metric in metrics or dict.fromkeys(every):
             if (value := _value(trial, metric, by_name.get(metric, ()))) is not None:
                 if metric not in side.metrics:

@@ -178,7 +178,7 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
             errors.append((trial.case, trial.variant, frozenset(trial.named_scores)))
             continue
         in_error = {o.metric for o in trial.outcomes if unknown(o.outcome, o.score)} - {""}
-        further[trial.variant].add(trial.case, trial, (*trial.named_scores, *in_error))
+        further[trial.variant].add(trial.case, trial, trial.named_scores)
         for name in in_error:
             column.setdefault(name, MetricSums()).add(trial.case, None)
     for case, variant, there in errors:  # once it is known which metrics there are
