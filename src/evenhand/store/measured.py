@@ -97,8 +97,8 @@ class FurtherNumbers(Generic[K]):
 
         An expectation that passes or fails in no trial of the column may have given any.
         """
-        given = any(metric in names for names in self._names.values())
-        for key, there, names in self._in_error if given else ():
+        anywhere = any(metric in names for names in self._names.values())
+        for key, there, names in self._in_error if anywhere else ():
             if metric not in there and any(metric in self._names.get(n, (metric,)) for n in names):
                 yield key
 
