@@ -120,7 +120,7 @@ async def test_an_error_has_no_score(tmp_path: Path) -> None:
 
 
 async def test_a_metric_without_weight_is_missing_and_not_0(tmp_path: Path) -> None:
-    """promptfoo writes the mean of nothing as 0, though its one assertion gave 0.2."""
+    """Promptfoo writes the mean of nothing as 0, though its one assertion gave 0.2."""
     parts = [
         {"pass": True, "score": 0.2, "assertion": {"type": "python", "metric": m, "weight": w}}
         for m, w in (("lost", 0), ("kept", 0), ("kept", 1))
