@@ -127,7 +127,7 @@ class NumberedTrial(Protocol):
 
 LOWER = frozenset({"latency", "cost"})
 """What every trial measures in seconds or dollars: less is better, and there is no highest value."""
-OWN: Mapping[str, str] = {"score": "score", "latency": "latency_s", "cost": "cost_usd"}
+OWN: Mapping[str, str] = {"score": "score", "latency": "latency_s", "cost": "full_cost_usd"}
 """What every trial measures, by the name that it has where no expectation is called so."""
 
 

@@ -460,7 +460,9 @@ def _value(trial: TrialResult, metric: str, outcomes: Sequence[Outcome]) -> floa
     if trial.outcome == "error" and not outcomes and metric not in trial.named_scores:
         return "error"
     if metric in BUILT_IN and not outcomes:
-        value = {"score": trial.score, "latency": trial.latency_s, "cost": trial.cost_usd}[metric]
+        value = {"score": trial.score, "latency": trial.latency_s, "cost": trial.full_cost_usd}[
+            metric
+        ]
         if value is None and metric == "score" and _open(trial.outcomes):
             return "error"
         return value if value is not None else "not_applicable"

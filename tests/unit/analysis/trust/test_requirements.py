@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.unit.conftest import Make, make_run, result
 
-from evenhand import EvalSet, Run, Score, at_least, at_most, compare, run
+from evenhand import EvalSet, Expect, Model, Run, Score, at_least, at_most, compare, run
+from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
+from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.trust.requirements import held, requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import UsageError
@@ -20,6 +23,7 @@ from evenhand.render.console import show
 from evenhand.render.document import document
 from evenhand.render.requirements import requirement_lines
 from evenhand.scorers import FunctionScorer
+from evenhand.testing import FakeProvider, Rule, Script
 from evenhand.wings.viewer.history import measures
 
 __all__ = ["make_run"]
@@ -372,3 +376,42 @@ async def test_seconds_and_dollars_have_no_highest_value(make_run: Make, metric:
     wide = Requirement(metric, Bound(at_most=1.0), (0,))
     (only,) = held(await make_run(trials, requirements=(wide,)))
     assert only.state == "open"
+
+
+def test_an_answer_from_the_cache_costs_what_it_cost_when_it_was_paid_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of $0.003 a trial, a second run, which pays nothing, is no cheaper; what was spent stays $0."""
+    monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "cache"))
+    model = {"id": "openai:chat:gpt-5-mini", "config": {"cost": 0.001}}
+    bound = {"cost": at_most(0.001)}
+    evals = EvalSet("priced", data=[{"id": c} for c in "abcde"], model=model, require=bound)
+
+    @evals.eval
+    async def says(case, model: Model, expect: Expect) -> None:
+        expect((await model.generate(case.id)).text == "hello world", "is said")
+
+    with FakeProvider(Script([Rule((".",), "hello world")])) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        first, again = run(evals, home=tmp_path), run(evals, home=tmp_path)
+    with first, again:
+        assert (again.totals().cached, again.totals().cost_usd) == (5, 0)
+        for one in (first, again):
+            (only,) = held(one.file)
+            assert (only.state, only.least) == ("missed", pytest.approx(0.003))
+        (cost,) = compare(first.file, again.file, metric="cost").results
+        assert (cost.alike, cost.changed) == (5, [])
+        write_baseline(baseline_of(again.file), tmp_path / "b.evn")
+    costs = [trial.cost_usd or 0 for trial in read_baseline(tmp_path / "b.evn").trials]
+    assert costs == [pytest.approx(0.003)] * 5
+
+
+def test_what_was_saved_is_unknown_in_runs_that_did_not_keep_it() -> None:
+    """Of an earlier version's cached trial, and of one taken from a baseline without prices."""
+    paid = replace(result(0), cost_usd=0.002)
+    assert paid.full_cost_usd == 0.002
+    assert replace(paid, cached=1).full_cost_usd is None
+    assert replace(paid, taken="01M8").full_cost_usd is None
+    assert replace(paid, cached=1, saved_usd=0.001).full_cost_usd == pytest.approx(0.003)
+    assert replace(paid, cost_usd=None, cached=1, saved_usd=0.001).full_cost_usd is None
