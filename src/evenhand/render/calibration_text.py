@@ -26,6 +26,7 @@ from evenhand.analysis.trust.cascades import cascade_lines, has_cascade
 from evenhand.analysis.trust.corrected_bounds import corrected_misses, unchecked_rankings
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.jury_weights import JuryWeights
+from evenhand.analysis.trust.labelled_cases import of_clusters
 from evenhand.analysis.trust.probabilities import ProbabilityCalibration
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration
 from evenhand.analysis.trust.run_verdict import verdict_of
@@ -174,6 +175,8 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     if has_cascade(run):
         for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
             lines += folded(safe(line), width, "    ", "      ")
+    if note := of_clusters(run.meta.variants[index] for index in {one.variant for one in rates}):
+        lines += folded(note, width, "    ", "      ")
     if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):
         name = short_id(run.meta.id)
         again = f"evenhand label {name} --draw 60, then evenhand calibrate {name}"
