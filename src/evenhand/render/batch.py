@@ -131,6 +131,7 @@ class BatchReport(Run):
             UsageError: The ending says no format, or there is no such folder.
         """
         from evenhand.render.export import export  # noqa: PLC0415 (when something is written)
+        from evenhand.store.replacing import written_to  # noqa: PLC0415 (as above)
 
         to = Path(path)
         if to.suffix != ".md":
@@ -138,7 +139,8 @@ class BatchReport(Run):
         elif not to.parent.is_dir() or to.is_dir():
             raise UsageError(f"{to} is a folder, or its folder is not there")
         else:
-            to.write_text(self.markdown(), "utf-8")
+            with written_to(to) as file:
+                file.write_text(self.markdown(), "utf-8")
         return to
 
     def markdown(self) -> str:

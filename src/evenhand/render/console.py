@@ -337,6 +337,11 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
         parts.append(count(totals.calls, "call") + replayed)
         if totals.tokens_in or totals.tokens_out:
             parts.append(tokens(totals.tokens_in, totals.tokens_out))
+    # Trials that were broken off have answers, too, which are paid for and kept.
+    if totals.trials < run.meta.planned and not run.alive:
+        beyond = sum(used.calls for used in run.usage() if used.role != "setup") - totals.calls
+        if beyond > 0:
+            parts.append(f"{count(beyond, 'call')} of unfinished trials")
     if totals.calls or spend.calls:
         parts.append(paid(spend.cost_usd, scripted=run.meta.is_scripted))
     if spend.wasted:

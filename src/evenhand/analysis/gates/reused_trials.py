@@ -61,7 +61,8 @@ class FromBaseline:
             return None
         result = result_of(trial, planned.index, planned.variant.index)
         reason = f"taken from the baseline of run {short_id(self._run)}: nothing has changed"
-        return replace(result, taken=self._run, cost_usd=0.0, reason=reason)
+        saved = result.cost_usd
+        return replace(result, taken=self._run, cost_usd=0.0, saved_usd=saved, reason=reason)
 
     def _looked_up(
         self, planned: PlannedTrial, request: str, checks: str, by_request_alone: bool

@@ -62,6 +62,8 @@ def test_a_trial_is_taken_where_request_and_checks_are_the_same():
     assert result is not None
     assert (result.index, result.variant, result.case) == (7, 3, "case")
     assert (result.outcome, result.score, result.taken, result.cost_usd) == ("pass", 1, "RUN", 0)
+    # It is no cheaper than in the baseline: a gate on `cost` compares what the calls cost.
+    assert result.full_cost_usd == 0.5
     assert taking.notes(0) == []
 
 
