@@ -126,7 +126,9 @@ class Journal:
                 _begin(file, meta)
             complete = True
             db = _connect(path)
-            db.execute("update run set meta = meta")  # begins the log: if it vanishes, that is noticed
+            db.execute(
+                "update run set meta = meta"
+            )  # begins the log: if it vanishes, that is noticed
         except (OSError, sqlite3.Error) as error:
             remedy = _remedy(error, path)
             if db is not None:
