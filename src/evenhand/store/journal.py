@@ -42,7 +42,7 @@ from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.home import Lock, lock_of, make_folder
 from evenhand.store.opened import own_meta
-from evenhand.store.replacing import OF_SQLITE, created
+from evenhand.store.replacing import created, remove_run
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.writer import (
@@ -120,7 +120,7 @@ class Journal:
             make_folder(folder)
             lock = Lock(lock_of(path), f"run {meta.id}")
             if replaces:
-                _forget(path)
+                remove_run(path)
             # Whoever is killed here leaves no half file, which would be the latest run.
             with created(path, 0o600, "new") as file:
                 _begin(file, meta)
@@ -134,7 +134,7 @@ class Journal:
             if db is not None:
                 db.close()
             if complete:
-                _forget(path)
+                remove_run(path)
             if lock is not None:
                 lock.release()
             raise StoreError(
@@ -563,12 +563,6 @@ def _connect(path: Path) -> sqlite3.Connection:
     # `normal` syncs at checkpoints only: a power cut would take replies that were paid for.
     db.execute("pragma synchronous = full")
     return db
-
-
-def _forget(path: Path) -> None:
-    for tail in OF_SQLITE:
-        with contextlib.suppress(OSError):
-            Path(f"{path}{tail}").unlink()
 
 
 def _call_row(call: int, start: CallStart, bound_usd: float | None) -> Row:
