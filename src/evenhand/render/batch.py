@@ -62,7 +62,10 @@ class BatchReport(Run):
         return summaries_of(self.file)
 
     def by_tag(self) -> dict[str, list[Summary]]:
-        """Each metric over the cases of each tag. A case with several tags counts under each; one without, under ''."""
+        """Each metric over the cases of each tag. A case with several tags counts under each; one without, under ''.
+
+        Empty where no case has a tag.
+        """
         return summaries_by_tag(self.file)
 
     def worst(self, n: int = 5, metric: str = OVERALL) -> list[ReportedCase]:
@@ -152,11 +155,8 @@ class BatchReport(Run):
                 yield row([code(name).replace("|", "\\|"), *cells])
 
         lines = [f"## {code(self.meta.title)}", "", *table(self.summary())]
-        tags = self.by_tag()
-        # Without tags, all cases are under "", and the table would be the one above.
-        if set(tags) - {""}:
-            for tag, summaries in tags.items():
-                lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(summaries)]
+        for tag, summaries in self.by_tag().items():
+            lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(summaries)]
         if worst := self.worst():
             lines += [
                 "",

@@ -124,7 +124,7 @@ def _judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     """What judges said, and what it is worth; nothing where none was asked."""
     if not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
-    from evenhand.render.calibration_text import judged_or_damaged  # noqa: PLC0415 (imported on use)
+    from evenhand.render.judged_rates import judged_or_damaged  # noqa: PLC0415 (imported on use)
 
     return judged_or_damaged(run, names, width)
 

@@ -126,9 +126,10 @@ class Journal:
                 _begin(file, meta)
             complete = True
             db = _connect(path)
-            db.execute(
-                "update run set meta = meta"
-            )  # begins the log: if it vanishes, that is noticed
+            # This begins the log: if it vanishes, that is noticed. The first row syncs it, and its folder.
+            db.execute("pragma synchronous = off")
+            db.execute("update run set meta = meta")
+            db.execute(_DURABLE)
         except (OSError, sqlite3.Error) as error:
             remedy = _remedy(error, path)
             if db is not None:
@@ -475,6 +476,8 @@ class Journal:
             if writer.spool or writer.failed is not None:
                 writer.end(ending)
             self._db.execute("pragma wal_checkpoint(truncate)")
+            # All is on the disk now but that there is no log, which makes no difference after a power cut.
+            self._db.execute("pragma synchronous = off")
             # Where somebody is reading it, the files beside it stay.
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("pragma journal_mode = delete")
@@ -544,6 +547,10 @@ _LARGE_PAGE = 8_192
 """Bytes: rows of a few hundred leave less of a larger page unused. Of few trials, thirty tables are most of a file."""
 
 
+_DURABLE = "pragma synchronous = full"
+"""`normal` syncs at checkpoints only: a power cut would take replies that were paid for."""
+
+
 def _begin(file: Path, meta: RunMeta) -> None:
     """Makes a run file of this empty one, which is not in its place yet."""
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
@@ -552,6 +559,8 @@ def _begin(file: Path, meta: RunMeta) -> None:
         db.execute("pragma synchronous = off")  # once, when it is whole
         prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(file))
         db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
+        db.execute("pragma journal_mode = wal")
+    # SQLite throws away the log of an empty file, which this would be after a power cut.
     with file.open("rb") as whole:
         os.fsync(whole.fileno())
 
@@ -560,8 +569,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     # Opened and closed in the loop's thread, written in the writer's.
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=32)
     db.execute("pragma journal_mode = wal")
-    # `normal` syncs at checkpoints only: a power cut would take replies that were paid for.
-    db.execute("pragma synchronous = full")
+    db.execute(_DURABLE)
     return db
 
 
