@@ -35,14 +35,13 @@ from evenhand.core.run import (
 )
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
-from evenhand.store.beginning import DURABLE, begin, connect
 from evenhand.store.calls import BatchRecord, batch_row
 from evenhand.store.decoding import read_result
 from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.home import Lock, lock_of, make_folder
-from evenhand.store.opened import own_meta
+from evenhand.store.opened import DURABLE, begin, connect, own_meta
 from evenhand.store.replacing import created, remove_run
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
