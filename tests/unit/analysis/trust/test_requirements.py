@@ -413,5 +413,5 @@ def test_what_was_saved_is_unknown_in_runs_that_did_not_keep_it() -> None:
     assert paid.full_cost_usd == 0.002
     assert replace(paid, cached=1).full_cost_usd is None
     assert replace(paid, taken="01M8").full_cost_usd is None
-    assert replace(paid, cached=1, saved_usd=0.001).full_cost_usd == pytest.approx(0.003)
-    assert replace(paid, cost_usd=None, cached=1, saved_usd=0.001).full_cost_usd is None
+    assert replace(paid, cached=1, unpaid_usd=0.001).full_cost_usd == pytest.approx(0.003)
+    assert replace(paid, cost_usd=None, cached=1, unpaid_usd=0.001).full_cost_usd is None
