@@ -269,5 +269,5 @@ def _evidence_line(request: PromptRequest, row: dict[str, Any], folder: Path) ->
         for word, holds in (("partial", request.partial), ("offline", request.offline))
         if holds
     ]
-    gates = f"{' and '.join(why)}, so that no gate counts it" if why else "kept"
-    return f"{line} · {folder.name}/{EVALS}: {gates}"
+    gates = f", {' and '.join(why)}, so that no gate counts it" if why else ""
+    return f"{line} · evidence: {folder.name}/{EVALS}{gates}"
