@@ -185,3 +185,10 @@ def test_ids_of_two_types_that_both_match_stay_as_they_are():
     """7 and "7" may be two documents."""
     assert RecallAt([7, "7"], k=5).score(["7", 7]).value == 1
     assert RecallAt([7, 8], k=5).score([7, "9"]).value == 0.5
+
+
+def test_a_grade_may_be_as_large_as_the_largest():
+    """And no larger."""
+    assert nDCG({"a": 1000.0}).score(["a"]).value == 1
+    with pytest.raises(UsageError, match="not up to 1000"):
+        nDCG({"a": 1000.5})
