@@ -219,6 +219,7 @@ def test_what_an_agent_took_is_measured():
     ]
     assert asked(StepCount(), *steps).value == 3
     assert asked(StepCount("tool", "find"), *steps).metadata == {"steps": [2]}
+    assert asked(StepCount("tool", "m"), *steps).value == 0
     assert asked(TokenCount(), *steps).value == 5
     assert asked(StepCost(), *steps).value == 0.75
     assert asked(StepDuration(), *steps).value == 4.0
