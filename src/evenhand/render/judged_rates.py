@@ -90,15 +90,14 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     if has_cascade(run):
         for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
             lines += folded(safe(line), width, "    ", "      ")
-    if note := of_clusters(run.meta.variants[index] for index in {one.variant for one in rates}):
-        lines += folded(note, width, "    ", "      ")
     if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):
         name = short_id(run.meta.id)
         again = f"evenhand label {name} --draw 60, then evenhand calibrate {name}"
         lines += folded(f"to calibrate again: {again}", width, "    ", "      ")
     canaries = canaries_of(run)
-    for sentence in () if canaries is None else canary_sentences(canaries):
-        lines += folded(sentence, width, "    ", "      ")
+    clusters = of_clusters(run.meta.variants[index] for index in {one.variant for one in rates})
+    for sentence in (clusters, *(() if canaries is None else canary_sentences(canaries))):
+        lines += folded(sentence, width, "    ", "      ") if sentence else ()
     return lines
 
 
