@@ -127,6 +127,7 @@ def test_a_send_that_was_killed_is_told_by_the_next_one(evenhand, online, answer
         with sqlite3.connect(run) as db:  # as a kill leaves it
             db.execute("delete from trial")
             db.execute("delete from reply")
+            db.execute("delete from body")
     told = evenhand(*send).err
     assert ("after its answer, which is paid for" if answered else "in flight") in told
     assert "the last send" not in evenhand(*send).err
