@@ -372,7 +372,7 @@ class PairLabelling(Record, frozen=True, kw_only=True):
                 set_rule(run.path, name, rule)
         done = self._labelled(run.path, rule, left, total)
         with RunFile.open(run.path) as again:
-            for pairs in _named(again, name):
+            for pairs in [pairs for pairs in compared_pairs(again) if pairs.name == name]:
                 click.echo(labels_line(name, len(ranking_labels(again, pairs).pairs)))
         click.echo(session_line(done, len(left), self.author, run.path))
 
@@ -400,11 +400,6 @@ class PairLabelling(Record, frozen=True, kw_only=True):
             elif key in QUIT:
                 break
         return len(done)
-
-
-def _named(run: RunFile, name: str) -> list[ComparedPairs]:
-
-    return [pairs for pairs in compared_pairs(run) if pairs.name == name]
 
 
 def _show(one: DrawnPair, rule: str, number: int, total: int) -> None:

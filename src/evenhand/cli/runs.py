@@ -87,7 +87,8 @@ def tag(run: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> int:
     from evenhand.core.wording.words import safe
     from evenhand.store.remarks import remark
 
-    _refuse_blank(tags)
+    if not all(map(str.strip, tags)):
+        raise click.UsageError("a tag is empty")
     path = _run_path(run)
     known = _remarks(path).tags
     rest = [each for each in known if tags and each not in tags]
@@ -168,11 +169,6 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
         tell(f"nothing is deleted yet; for good: evenhand runs delete {' '.join(runs)} --yes")
         return 2
     return 2 if failed else 0
-
-
-def _refuse_blank(tags: tuple[str, ...]) -> None:
-    if not all(map(str.strip, tags)):
-        raise click.UsageError("a tag is empty")
 
 
 def _run_path(run: str) -> Path:

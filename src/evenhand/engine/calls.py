@@ -438,7 +438,8 @@ class CallDesk:
             tokens = max(0, used - request.tokens_in)
         except ProviderError as failure:
             error = failure
-            _hide_secrets(failure)
+            failure.message, failure.hint = shown(failure.message), known.text(failure.hint)
+            failure.body = known.text(failure.body)
             attempt.under_way = False
             attempt.fail(doubtful=failure.billed is not False)
         except BaseException as failure:  # cancelled, or broken: says nothing of the account
@@ -513,11 +514,6 @@ def _clean(answer: Answer) -> Answer:
     """
     body = known.without(answer.body)
     return answer if body is answer.body else replace(answer, body=body)
-
-
-def _hide_secrets(error: ProviderError) -> None:
-    error.message, error.hint = shown(error.message), known.text(error.hint)
-    error.body = known.text(error.body)
 
 
 def _writable(name: str) -> str:

@@ -313,7 +313,7 @@ class _Start(Record, frozen=True, kw_only=True):
             journal.path,
             lock_of(journal.path),
             _crumbs(journal.path),
-            _cache_file(settings, home),
+            cache_folder(settings.cached_in or home) / "answers.db",
         )
         try:
             return await run_surrounded(runner, session, own)
@@ -396,11 +396,7 @@ class _Start(Record, frozen=True, kw_only=True):
 
 def home_of(plan: Plan, settings: Settings) -> Path:
     """The folder that keeps a new run."""
-    return settings.home or home_for(_source(plan))
-
-
-def _cache_file(settings: Settings, home: Path) -> Path:
-    return cache_folder(settings.cached_in or home) / "answers.db"
+    return settings.home or home_for(Path(plan.source) if plan.source else None)
 
 
 def _told(words: Sequence[Word]) -> tuple[str, ...]:
@@ -530,10 +526,6 @@ def _most(plan: Plan, settings: Settings) -> float | None:
     if settings.free or not settings.sends:
         return None
     return plan.options.max_cost_usd if settings.max_cost_usd is None else settings.max_cost_usd
-
-
-def _source(plan: Plan) -> Path | None:
-    return Path(plan.source) if plan.source else None
 
 
 def _crumbs(run_file: Path) -> Path:

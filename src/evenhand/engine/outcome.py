@@ -183,7 +183,12 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
         score = replace(score, scale=_scale(expectation, score.scale))
     scale = score.scale or traits_of(expectation.scorer).scale
     if value is not None and scale is not None:
-        _check_scale(expectation, value, scale)
+        low, high = scale
+        if not low - CLOSE <= value <= high + CLOSE:
+            raise CodeError(
+                f"{label_of(expectation.scorer)} gave {value:g}, which is off its scale from {low:g} to {high:g}",
+                hint="Correct the scorer, or the scale that its traits or its Score say.",
+            )
     if score.named or score.named_weights:
         named, weights = (
             {name: _number(expectation, number) for name, number in numbers_by_name.items()}
@@ -191,15 +196,6 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
         )
         score = replace(score, named=named, named_weights=weights)
     return _outcome_of(expectation, score)
-
-
-def _check_scale(expectation: Expectation, value: float, scale: Scale) -> None:
-    low, high = scale
-    if not low - CLOSE <= value <= high + CLOSE:
-        raise CodeError(
-            f"{label_of(expectation.scorer)} gave {value:g}, which is off its scale from {low:g} to {high:g}",
-            hint="Correct the scorer, or the scale that its traits or its Score say.",
-        )
 
 
 def _scale(expectation: Expectation, scale: object) -> Scale:
@@ -223,7 +219,7 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
     if value is None and (score.passed is False or (score.passed and not _bounded(expectation))):
         state = "pass" if score.passed else "fail"
     if value is not None:
-        if score.passed is None and not _decided(expectation):
+        if score.passed is None and not (_bounded(expectation) or expectation.only_measured):
             raise UsageError(
                 f"{label_of(expectation.scorer)} gave {value:g} without a verdict, and there is no bound",
                 hint="Write at_least= or at_most=, or return a Score that has `passed`.",
@@ -254,10 +250,6 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
 
 def _bounded(expectation: Expectation) -> bool:
     return expectation.at_least is not None or expectation.at_most is not None
-
-
-def _decided(expectation: Expectation) -> bool:
-    return _bounded(expectation) or expectation.only_measured
 
 
 def _why(reason: str, bound: str) -> str:

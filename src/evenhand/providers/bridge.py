@@ -111,7 +111,10 @@ class LiteLlm:
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host
-        litellm = _library()
+        # LiteLLM takes seconds to import. It has its list of prices with it, and is to fetch no newer one.
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        litellm: Any = importlib.import_module("litellm")
+        litellm.suppress_debug_info = True
         ask = litellm.aembedding if self.embeds else litellm.acompletion
         started = time.perf_counter()
         try:
@@ -149,14 +152,6 @@ class LiteLlm:
 
     async def close(self) -> None:
         """Holds nothing of its own."""
-
-
-def _library() -> Any:
-    """LiteLLM, which takes seconds to import. It has its list of prices with it, and fetches no newer one."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    litellm: Any = importlib.import_module("litellm")
-    litellm.suppress_debug_info = True
-    return litellm
 
 
 _FAULTS: Mapping[str, type[ProviderError]] = {

@@ -162,7 +162,8 @@ class _UnderWay:
             # A conversation that broke off is kept, too: what was said before that explains the error.
             talk = replace(self._talk(), ended=ended)
             self._keep(talk)
-        self._expect_judged()
+        if self._trial is not None and self._rulings:
+            self._trial.expect(self._judged())
         return talk
 
     async def _led(self) -> Ended:
@@ -257,10 +258,6 @@ class _UnderWay:
             if self._rulings:
                 await self._trial.now(self._judged())
         return error
-
-    def _expect_judged(self) -> None:
-        if self._trial is not None and self._rulings:
-            self._trial.expect(self._judged())
 
     def _judged(self) -> Expectation:
         """What the judge said of the user, as an outcome that does not count for the agent's verdict."""

@@ -39,7 +39,13 @@ class EvalSetRoster(Roster):
         if evals.judge is not None:
             self.judge = self._note(evals.judge, *place)
         elif readable:
-            self._find_judge()
+            chosen = default_judge("", "", self.project, self.env)
+            self.judged = bool(chosen.id)
+            try:
+                self.judge = self.judge_of(chosen)
+            except UsageError as error:
+                where = chosen.path or JUDGE_VARIABLE
+                self.problems.append(Problem(where, chosen.line, 0, error.message, error.hint))
 
     @property
     def made(self) -> list[Provider]:
@@ -54,15 +60,6 @@ class EvalSetRoster(Roster):
         except UsageError as error:
             self.problems.append(Problem(path, line, 0, error.message, error.hint))
             return None
-
-    def _find_judge(self) -> None:
-        chosen = default_judge("", "", self.project, self.env)
-        self.judged = bool(chosen.id)
-        try:
-            self.judge = self.judge_of(chosen)
-        except UsageError as error:
-            where = chosen.path or JUDGE_VARIABLE
-            self.problems.append(Problem(where, chosen.line, 0, error.message, error.hint))
 
 
 def calls_recorded(*, strict: bool = False) -> AbstractContextManager[object]:

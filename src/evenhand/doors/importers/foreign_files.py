@@ -96,7 +96,11 @@ def _inside(
     if kind:
         yield Found(kind, one, path)
         return
-    _tell_of_pages(one)
+    pages = as_mapping(one.value.get("meta"))
+    page, last = pages.get("page"), pages.get("totalPages")
+    more = isinstance(page, int) and isinstance(last, int) and page < last
+    if more or any(one.value.get(key) for key in ("has_more", "next_cursor", "cursor", "next")):
+        one.notes.left_out(one.where, "is a page of a longer list: fetch the other pages, too")
     for key, item in one.value.items():
         if key in around or item is None:
             continue
@@ -104,15 +108,6 @@ def _inside(
             yield from _inside(item, f"{where}.{key}", path, kind_of, notes, around)
         else:
             notes.left_out(f"{where}.{key}", f"is {shown(item)}, and not known here")
-
-
-def _tell_of_pages(one: Part) -> None:
-    """Says where what an API gave is a page, and there are more."""
-    pages = as_mapping(one.value.get("meta"))
-    page, last = pages.get("page"), pages.get("totalPages")
-    more = isinstance(page, int) and isinstance(last, int) and page < last
-    if more or any(one.value.get(key) for key in ("has_more", "next_cursor", "cursor", "next")):
-        one.notes.left_out(one.where, "is a page of a longer list: fetch the other pages, too")
 
 
 def values_in(path: Path) -> list[tuple[str, object]]:

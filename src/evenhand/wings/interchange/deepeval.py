@@ -160,7 +160,9 @@ def run_of(test_run: Part, path: Path) -> ImportedRun | None:
     test_run.notes.translated(
         test_run.where, f"test run {shown(title)}, test cases: {len(trials):,}"
     )
-    model = _model(test_run)
+    written = test_run.part("hyperparameters") if test_run.value.get("hyperparameters") else None
+    model = written.value.get("model") if written else None
+    model = " ".join(model.split()) if isinstance(model, str) else ""
     return ImportedRun(
         id=digest(encode(test_run.value))[:24],
         title=title,
@@ -170,13 +172,6 @@ def run_of(test_run: Part, path: Path) -> ImportedRun | None:
         took_s=test_run.amount("runDuration"),
         settings=settings,
     )
-
-
-def _model(test_run: Part) -> str:
-    """The model that the hyperparameters name; empty for none."""
-    written = test_run.part("hyperparameters") if test_run.value.get("hyperparameters") else None
-    model = written.value.get("model") if written else None
-    return " ".join(model.split()) if isinstance(model, str) else ""
 
 
 def _trial(one: Part) -> ImportedTrial:

@@ -49,7 +49,18 @@ def spans_in(path: Path, notes: Notes) -> Iterator[RawSpan]:
         if first in (b"{", b"["):
             yield from _json(path, stream, notes)
         else:
-            yield from _protobuf(path, _whole(path, stream))
+            # One request, or several with four bytes of length before each, as the collector writes files.
+            data = _whole(path, stream)
+            try:
+                if data[:1] == b"\x00":
+                    at = 0
+                    while at < len(data):
+                        yield from otlp_protobuf.spans_of(request := _framed(data, at))
+                        at += 4 + len(request)
+                else:
+                    yield from otlp_protobuf.spans_of(data)
+            except Malformed as error:
+                raise _unreadable(path, data, error) from None
 
 
 def spans_of(value: object, where: str, notes: Notes) -> Iterator[RawSpan] | None:
@@ -149,20 +160,6 @@ def _behind_each_other(decoder: object, text: str) -> Iterator[object]:
             yield value
         except (ValueError, RecursionError):
             return
-
-
-def _protobuf(path: Path, data: bytes) -> Iterator[RawSpan]:
-    """One request, or several with four bytes of length before each, as the collector's file exporter writes them."""
-    try:
-        if data[:1] == b"\x00":
-            at = 0
-            while at < len(data):
-                yield from otlp_protobuf.spans_of(request := _framed(data, at))
-                at += 4 + len(request)
-        else:
-            yield from otlp_protobuf.spans_of(data)
-    except Malformed as error:
-        raise _unreadable(path, data, error) from None
 
 
 def _unreadable(path: Path, data: bytes, error: Malformed) -> UsageError:

@@ -89,7 +89,8 @@ def keep_view(path: Path, body: Mapping[str, Any]) -> None:
             with turn(lock):
                 views = _read(file)
                 _refuse_other(views.views.get(key, []), name, body)
-                _write(file, _changed(views, key, name, state))
+                with replaced(file) as new:
+                    new.write_bytes(encode(_changed(views, key, name, state), ordered=False))
         finally:
             os.close(lock)
     except OSError as error:
@@ -157,8 +158,3 @@ def _changed(views: _Views, key: str, name: str, state: str | None) -> _Views:
         others.append(SavedView(name, state, time.time()))
     rest = {other: of for other, of in views.views.items() if other != key}
     return _Views(rest | {key: others} if others else rest)
-
-
-def _write(file: Path, views: _Views) -> None:
-    with replaced(file) as new:
-        new.write_bytes(encode(views, ordered=False))
