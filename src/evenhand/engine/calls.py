@@ -446,7 +446,9 @@ class CallDesk:
             account.forget(permit)
             attempt.fail(doubtful=True)
             if isinstance(failure, Exception) and not isinstance(failure, EvenhandError):
-                raise _broken(provider, failure) from failure
+                # A provider may raise no such thing. Not tried again: it would cost again.
+                message = f"{provider.id} failed on an answer or a request: {type(failure).__name__}: {failure}"
+                raise ProviderError(message, billed=None) from failure
             raise
         finally:
             self.counts.in_flight -= 1
@@ -520,12 +522,6 @@ def _writable(name: str) -> str:
     """A name as the tables take it: without secrets; half characters, as a broken emoji leaves them, are escaped."""
     name = known.text(name)
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
-
-
-def _broken(provider: Provider, error: Exception) -> ProviderError:
-    """What to say of a provider that raised something that it may not. Not tried again: it would cost again."""
-    message = f"{provider.id} failed on an answer or a request: {type(error).__name__}: {error}"
-    return ProviderError(message, billed=None)
 
 
 def _failed(error: ProviderError | BudgetStop, attempts: int, wasted: int) -> CallEnd:

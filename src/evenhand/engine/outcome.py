@@ -79,7 +79,13 @@ def answer_in(trial: Thinker, provider: Provider, reply: Reply) -> Reply:
     Raises:
         CutShort: There are only thoughts in it.
     """
-    if _shows(trial, provider):
+    # What is said of this model goes before what holds for all.
+    inner = provider.provider if isinstance(provider, Paused) else provider
+    config = getattr(inner, "config", None)
+    setting = config.get("showThinking") if is_mapping(config) else None
+    if setting is None:
+        setting = says(inner, "shows_thoughts") or trial.shows_thoughts
+    if setting:
         trial.shows_thoughts = True
         return reply
     if reply.spoken is not None and not reply.tool_calls:
@@ -145,16 +151,6 @@ def scored(trial: Thinker, value: object) -> object:
     return text
 
 
-def _shows(trial: Thinker, provider: Provider) -> bool:
-    """Whether thoughts are a part of a model's answers: what is said of this model goes before what holds for all."""
-    inner = provider.provider if isinstance(provider, Paused) else provider
-    config = getattr(inner, "config", None)
-    setting = config.get("showThinking") if is_mapping(config) else None
-    if setting is None:
-        setting = says(inner, "shows_thoughts") or trial.shows_thoughts
-    return bool(setting)
-
-
 def _with_text(provider: Provider, reply: Reply, text: str) -> Reply:
     output = decoded(text, text) if says(provider, "parses") else text
     return replace(reply, text=text, output=output, spoken=None)
@@ -172,7 +168,9 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
             an infinity, a text, or beyond 1e100.
     """
     if not isinstance(score, Score):
-        raise not_a_score(expectation, score)
+        raise CodeError(
+            f"{type(expectation.scorer).__name__}.score returned {type(score).__name__}, not a Score"
+        )
     value = score.value
     if value is not None and type(value) is not float:
         value = _number(expectation, value)
@@ -294,24 +292,22 @@ def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
     )
 
 
-def problem_outcome(error: EvenhandError) -> Outcome:
-    """What a trial's code did wrong beside what it expects, as one of its outcomes."""
-    return Outcome(
-        name="the trial's own code",
-        outcome="error",
-        score=None,
-        reason=first_line(error),
-        error=error.slug,
-        hint=error.hint,
-    )
-
-
 def with_problems(
     verdict: Verdict, outcomes: Sequence[Outcome], problems: Sequence[EvenhandError]
 ) -> tuple[Verdict, tuple[Outcome, ...]]:
     """A trial's verdict and outcomes with what its code did wrong: it does not pass then, whatever its rule says."""
     unique = {(problem.message, problem.hint): problem for problem in problems}
-    added = tuple(map(problem_outcome, unique.values()))
+    added = tuple(
+        Outcome(
+            name="the trial's own code",
+            outcome="error",
+            score=None,
+            reason=first_line(error),
+            error=error.slug,
+            hint=error.hint,
+        )
+        for error in unique.values()
+    )
     if added and verdict.outcome in ("pass", "not_applicable"):
         verdict = Verdict("error", None, added[0].reason, verdict.named_scores)
     return verdict, (*outcomes, *added)
@@ -320,13 +316,6 @@ def with_problems(
 def resting_on(calls: Sequence[tuple[str, int]], outcome: Outcome) -> Outcome:
     """The outcome, with the calls that were made for it; a call that was made for several of its parts counts once."""
     return replace(outcome, rests_on=tuple(dict.fromkeys(calls))) if calls else outcome
-
-
-def not_a_score(expectation: Expectation, value: object) -> CodeError:
-    """What to say of a scorer that returned something else."""
-    return CodeError(
-        f"{type(expectation.scorer).__name__}.score returned {type(value).__name__}, not a Score"
-    )
 
 
 def raise_if_final(error: BaseException) -> None:

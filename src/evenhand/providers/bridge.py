@@ -125,7 +125,15 @@ class LiteLlm:
         except Exception as error:  # noqa: BLE001 (the library's errors have names of their own)
             block = None if self.embeds else _block(error)
             if block is None:
-                raise _fault(self.id, error) from None
+                name = type(error).__name__
+                kind = _FAULTS.get(name, BadRequest)
+                message = shown(" ".join(str(error).split()))[:300]
+                billed = None if kind in (TimedOut, ConnectionFailed) else False
+                raise kind(
+                    f"{self.id}: {name}: {message}",
+                    status=getattr(error, "status_code", None),
+                    billed=billed,
+                ) from None
             return Answer(block, time.perf_counter() - started)
         body = answer.model_dump(mode="json")
         cost = as_mapping(getattr(answer, "_hidden_params", None)).get("response_cost")
@@ -173,14 +181,3 @@ def _block(error: Exception) -> bytes | None:
     kind, words = type(error).__name__, shown(" ".join(str(error).split()))[:2000]
     row = {"error": {"type": kind, "message": f"{kind}: {words}"}}
     return None if refusal(encode(row)) is None else encode({"answer": row})
-
-
-def _fault(who: str, error: Exception) -> ProviderError:
-    """What an error of the library's means; what is not known is not tried again."""
-    name = type(error).__name__
-    kind = _FAULTS.get(name, BadRequest)
-    message = shown(" ".join(str(error).split()))[:300]
-    billed = None if kind in (TimedOut, ConnectionFailed) else False
-    return kind(
-        f"{who}: {name}: {message}", status=getattr(error, "status_code", None), billed=billed
-    )

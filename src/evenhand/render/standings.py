@@ -72,7 +72,13 @@ def standing_notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
         yield f"if both are equally good, the judge prefers the one shown first {chance} of the time"
     if one.apart:
         yield f"never compared with these: {_listed([names[v] for v in one.apart], 'and')}"
-    yield _basis(one)
+    judges = f" of {', '.join(map(safe, one.judges))}" if one.judges else ""
+    parts = [f"{count(one.answers, 'answer')}{judges} about {count(one.cases, 'case')}"]
+    if one.ties is not None:
+        parts.append(f"{percents(one.ties, one.ties)} ties")
+    if one.errors:
+        parts.append(f"{one.errors:,} more missing")
+    yield f"{', '.join(parts)}; {one.correction.words}"
 
 
 def _first(one: Standings, names: Sequence[str]) -> str:
@@ -84,16 +90,6 @@ def _first(one: Standings, names: Sequence[str]) -> str:
         return f"{best} beats {'all others' if rest > 1 else names[one.ranked[1].variant]}"
     others = _listed([names[v] for v in one.not_behind], "or")
     return f"not decided: whether {best} beats {others}"
-
-
-def _basis(one: Standings) -> str:
-    judges = f" of {', '.join(map(safe, one.judges))}" if one.judges else ""
-    parts = [f"{count(one.answers, 'answer')}{judges} about {count(one.cases, 'case')}"]
-    if one.ties is not None:
-        parts.append(f"{percents(one.ties, one.ties)} ties")
-    if one.errors:
-        parts.append(f"{one.errors:,} more missing")
-    return f"{', '.join(parts)}; {one.correction.words}"
 
 
 def _both(one: Standing) -> str:

@@ -216,20 +216,15 @@ def _body(body: bytes) -> dict[str, Any]:
     except ValueError:
         pass
     try:
-        return {"text": _stream(body.decode())}
+        lines = body.decode().split("\n")
+        for i, line in enumerate(lines):
+            if line.startswith("data: "):
+                lines[i] = f"data: {scrubbed_text(line[6:])}"
+            else:
+                lines[i] = scrubbed_text(line)
+        return {"text": "\n".join(lines)}
     except UnicodeDecodeError:
         return {"base64": b64encode(body).decode()}
-
-
-def _stream(text: str) -> str:
-    """A stream without secrets: what looks like one in a piece of it."""
-    lines = text.split("\n")
-    for i, line in enumerate(lines):
-        if line.startswith("data: "):
-            lines[i] = f"data: {scrubbed_text(line[6:])}"
-        else:
-            lines[i] = scrubbed_text(line)
-    return "\n".join(lines)
 
 
 def _sharing(calls: Sequence[CassetteCall]) -> tuple[list[CassettePart], list[CassetteCall]]:

@@ -269,7 +269,12 @@ class _UnderWay:
         trial = self._trial
         if trial is None or trial.over:
             return
-        trial.keep(kept_talk(talk))
+        trial.keep(
+            {
+                "conversation": [[message.role, message.content] for message in talk.messages],
+                "ended": talk.ended,
+            }
+        )
         last = self._reply or Reply("")
         trial.reply = Reply(
             talk.as_text(), model=last.model, metadata=last.metadata, finish_reason=talk.ended
@@ -278,11 +283,3 @@ class _UnderWay:
             trial.prompt_text = str(talk.messages[0].content)
         if talk.faults:
             trial.mark({"simulator": list(talk.faults)})
-
-
-def kept_talk(talk: Talk) -> dict[str, Any]:
-    """A conversation as it is kept with its trial."""
-    return {
-        "conversation": [[message.role, message.content] for message in talk.messages],
-        "ended": talk.ended,
-    }

@@ -69,7 +69,12 @@ class Turns:
         try:
             if not turn.let_in.done():
                 with waiting(turn.let_in.cancel):
-                    _wait(turn)
+                    try:
+                        turn.let_in.result()
+                    except CancelledError:
+                        raise CodeError(
+                            "it was given up while it waited for its turn at a database"
+                        ) from None
             yield
         finally:
             self._leave(turn)
@@ -132,13 +137,6 @@ class Turns:
 
 
 _all: WeakSet[Turns] = WeakSet()
-
-
-def _wait(turn: _Turn) -> None:
-    try:
-        turn.let_in.result()
-    except CancelledError:
-        raise CodeError("it was given up while it waited for its turn at a database") from None
 
 
 def _never_comes(asked: _Turn) -> bool:

@@ -197,6 +197,7 @@ def _trial(one: Part) -> ImportedTrial:
         one.notes.left_out(
             f"{one.where}.trace", "traces: `evenhand import` reads no spans of DeepEval"
         )
+    keys = ("context", "retrieval_context")
     return ImportedTrial(
         case=case,
         outcome=state,
@@ -204,7 +205,7 @@ def _trial(one: Part) -> ImportedTrial:
         outcomes=outcomes,
         input=fields.get("input", fields.get("scenario")),
         expected=fields.get("expected_output", fields.get("expected_outcome")),
-        vars=_contexts(fields),
+        vars={key: list(passages(fields[key])) for key in keys if fields.get(key)},
         latency_s=one.amount("completionTime"),
         cost_usd=one.amount("tokenCost"),
         tokens_in=one.whole("inputTokenCount"),
@@ -212,11 +213,6 @@ def _trial(one: Part) -> ImportedTrial:
         metadata={"deepeval": {k: v for k, v in fields.items() if k not in _CASE}},
         description=case,
     )
-
-
-def _contexts(fields: dict[str, object]) -> dict[str, object]:
-    keys = ("context", "retrieval_context")
-    return {key: list(passages(fields[key])) for key in keys if fields.get(key)}
 
 
 def _outcome(metric: Part) -> Outcome:

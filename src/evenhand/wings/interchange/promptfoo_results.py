@@ -105,7 +105,7 @@ class Recorded(MutableRecord):
         """
         try:
             row = decode(bytes(raw))
-            check_row(row)
+            msgspec.convert(row, _Row)
         except ValueError as error:
             raise _bad_row(self.path, number, shape_fault(error)) from error
         return cast("dict[str, Any]", row)
@@ -500,12 +500,3 @@ class _Row(TypedDict, total=False):
     gradingResult: _Grading | None
     tokenUsage: _Tokens | None
     latencyMs: float | None
-
-
-def check_row(row: Any) -> None:
-    """That each part of a row is of the kind that promptfoo writes; what isn't there, or null, is nothing.
-
-    Raises:
-        ValueError: One is of another kind. `core.malformed.shape_fault` says which.
-    """
-    msgspec.convert(row, _Row)

@@ -102,7 +102,12 @@ def _json(path: Path, stream: IO[bytes], notes: Notes) -> Iterator[RawSpan]:
                 try:
                     value = decode(line)
                 except ValueError:
-                    _not_json(path, number, line, notes, understood=understood)
+                    why = json_fault(line)
+                    if not understood:
+                        raise UsageError(
+                            f"{path}:{number} is not JSON: {why}", hint=_again(why)
+                        ) from None
+                    notes.left_out(f"{path.name}:{number}", f"is not JSON: {why}")
                     value = None
             if value is not None:
                 where = f"{path.name}:{number} $" if number > 1 else f"{path.name} $"
@@ -118,13 +123,6 @@ def _json(path: Path, stream: IO[bytes], notes: Notes) -> Iterator[RawSpan]:
         number += 1
         if not line:
             return
-
-
-def _not_json(path: Path, number: int, line: bytes, notes: Notes, *, understood: bool) -> None:
-    why = json_fault(line)
-    if not understood:
-        raise UsageError(f"{path}:{number} is not JSON: {why}", hint=_again(why)) from None
-    notes.left_out(f"{path.name}:{number}", f"is not JSON: {why}")
 
 
 def _again(why: str) -> str:

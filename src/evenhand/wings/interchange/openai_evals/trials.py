@@ -76,6 +76,12 @@ def _trial(one: Part, definition: Definition | None, compared: Compared) -> Impo
     outcomes = tuple(outcomes_of(one, definition))
     state, error = _state(one, outcomes, error_of(sample))
     output = _output(sample)
+    more: dict[str, object] = {"output_item": one.value.get("id")}
+    more |= one.without(*_ITEM)
+    if settings := sample.without(*_SAMPLE):
+        more["sample"] = settings
+    if usage and (rest := usage.without("prompt_tokens", "completion_tokens", "total_tokens")):
+        more["usage"] = rest
     return ImportedTrial(
         case=id_of(item) if item else one.text("id"),
         outcome=state,
@@ -87,7 +93,7 @@ def _trial(one: Part, definition: Definition | None, compared: Compared) -> Impo
         vars=item,
         tokens_in=usage.whole("prompt_tokens") if usage else None,
         tokens_out=usage.whole("completion_tokens") if usage else None,
-        metadata=_metadata(one, sample, usage),
+        metadata={"openai": more},
         description=line_of(item),
         finish_reason=sample.text("finish_reason"),
         model=sample.text("model"),
@@ -150,17 +156,6 @@ def _prompt(sample: Part) -> str:
         return ""
     rows = [{k: v for k, v in m.items() if v is not None} if is_object(m) else m for m in messages]
     return json.dumps(rows, ensure_ascii=False)
-
-
-def _metadata(one: Part, sample: Part, usage: Part | None) -> dict[str, object]:
-    """All that has no place of its own, so that nothing is lost."""
-    more: dict[str, object] = {"output_item": one.value.get("id")}
-    more |= one.without(*_ITEM)
-    if settings := sample.without(*_SAMPLE):
-        more["sample"] = settings
-    if usage and (rest := usage.without("prompt_tokens", "completion_tokens", "total_tokens")):
-        more["usage"] = rest
-    return {"openai": more}
 
 
 _READ = ("name", "passed", "score", "sample", "type")
