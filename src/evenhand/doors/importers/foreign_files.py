@@ -118,7 +118,23 @@ def values_in(path: Path) -> list[tuple[str, object]]:
     """
     suffix = path.suffix.lower()
     if suffix in _TABLES:
-        return _table(path, _TABLES[suffix])
+        rows: list[tuple[str, object]] = []
+        try:
+            table = _columns_and_rows(path, _TABLES[suffix])
+            header = Header(next(table, (1, []))[1])
+            for line, cells in table:
+                # A blank line, which many files end with.
+                if not any(cells):
+                    continue
+                wrong = None if header.fits(cells) else header.misfit(cells)
+                wrong = wrong or header.nameless(cells)
+                if wrong is not None:
+                    raise UsageError(f"{path}:{line}: {wrong[0]}", hint=wrong[1])
+                row = header.row(cells)
+                rows.append((f"{path.name}:{line}", {k: _cell(v) for k, v in row.items() if v}))
+        except NotDelimited as error:
+            raise _no_table(path, error) from None
+        return rows
     if suffix in {".yaml", ".yml"}:
         findings = Findings()
         document = read_document(path, findings)
@@ -173,26 +189,6 @@ def _unlike(names: Sequence[str]) -> Iterator[str]:
             own = f"{name}.{number}"
         known.add(own)
         yield own
-
-
-def _table(path: Path, delimiter: str) -> list[tuple[str, object]]:
-    rows: list[tuple[str, object]] = []
-    try:
-        table = _columns_and_rows(path, delimiter)
-        header = Header(next(table, (1, []))[1])
-        for line, cells in table:
-            # A blank line, which many files end with.
-            if not any(cells):
-                continue
-            wrong = None if header.fits(cells) else header.misfit(cells)
-            wrong = wrong or header.nameless(cells)
-            if wrong is not None:
-                raise UsageError(f"{path}:{line}: {wrong[0]}", hint=wrong[1])
-            row = header.row(cells)
-            rows.append((f"{path.name}:{line}", {k: _cell(v) for k, v in row.items() if v}))
-    except NotDelimited as error:
-        raise _no_table(path, error) from None
-    return rows
 
 
 def _cell(text: str) -> object:

@@ -86,7 +86,7 @@ def exchange_for(
         trial,
         call,
         role or (phase.get() if call.asks_a_model else "setup"),
-        request.headers.get(RETRIES, "0") != "0",
+        request.headers.get(RETRIES, "0") != "0",  # its SDK sends it again
     )
 
 

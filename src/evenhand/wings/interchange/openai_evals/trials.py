@@ -175,7 +175,16 @@ def outcomes_of(item: Part, definition: Definition | None) -> Iterator[Outcome]:
 def _outcome(result: Part, criterion: Criterion | None, name: str) -> Outcome:
     passed, score = result.truth("passed"), result.number("score")
     sample = result.part("sample")
-    metadata = _outcome_metadata(result, sample, criterion)
+    type_ = criterion.type if criterion else ""
+    metadata: dict[str, object] = {"grader": type_ or result.text("type") or "unknown"}
+    if sample is not None:
+        model = sample.text("model")
+        if model and type_ in _JUDGES:
+            metadata["judge"] = model
+        if questions := texts_in(sample.value.get("input")):
+            metadata["asked"] = questions
+        metadata["sample"] = sample.without("input", "output", "error", "model")
+    metadata = metadata | result.without(*_READ)
     failure = error_of(sample)
     bound = criterion.threshold if criterion else result.number("threshold")
     if passed is None:
@@ -228,21 +237,6 @@ def _quiet(part: Part, key: str) -> Part | None:
     if not is_object(value):
         return None
     return Part(value, f"{part.where}.{key}", part.notes)
-
-
-def _outcome_metadata(
-    result: Part, sample: Part | None, criterion: Criterion | None
-) -> Mapping[str, object]:
-    type_ = criterion.type if criterion else ""
-    metadata: dict[str, object] = {"grader": type_ or result.text("type") or "unknown"}
-    if sample is not None:
-        model = sample.text("model")
-        if model and type_ in _JUDGES:
-            metadata["judge"] = model
-        if questions := texts_in(sample.value.get("input")):
-            metadata["asked"] = questions
-        metadata["sample"] = sample.without("input", "output", "error", "model")
-    return metadata | result.without(*_READ)
 
 
 def _reason(result: Part, sample: Part | None, failure: str) -> str:
