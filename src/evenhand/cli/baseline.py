@@ -13,6 +13,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, text_option
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError, UsageError
@@ -38,12 +39,8 @@ if TYPE_CHECKING:
     metavar="N",
     help="Make it of the run and of the N - 1 runs of the same config or set before it.",
 )
-@click.option(
-    "--run-tag",
-    "tag",
-    default="",
-    metavar="NAME",
-    help="With --of or --since: only runs with this tag.",
+@text_option(
+    "--run-tag", "tag", metavar="NAME", help="With --of or --since: only runs with this tag."
 )
 @click.option(
     "--since",
@@ -51,7 +48,7 @@ if TYPE_CHECKING:
     metavar="AGE",
     help="Make it of the run and of those of the same config or set before it that are no older: 30d, 12h, 2w.",
 )
-@click.option("--outputs", is_flag=True, help="Also write the outputs of the newest run.")
+@flag("--outputs", help="Also write the outputs of the newest run.")
 def baseline(
     runs: tuple[str, ...],
     to: Path,

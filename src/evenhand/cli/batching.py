@@ -11,6 +11,7 @@ import click
 
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Settings
 
 batch_options = OptionSet(
-    click.option(
+    flag(
         "--detach",
-        is_flag=True,
         help="With --batch: end as soon as the batches are submitted (exit 6); `evenhand resume` collects them.",
     ),
     click.option(

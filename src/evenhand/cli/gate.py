@@ -26,6 +26,7 @@ from evenhand.cli.gating import (
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, repeatable
 from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.run_and_report import settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
@@ -68,23 +69,16 @@ if TYPE_CHECKING:
     metavar="pass|fail",
     help="Exit with 0, or with 1, if too few cases leave it undecided.  [default: exit with 3]",
 )
-@click.option(
+@repeatable(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="NAME",
     help="Compare only this metric; may be repeated.  [default: passed, and every metric of the baseline]",
 )
-@click.option(
-    "--lower",
-    multiple=True,
-    metavar="NAME",
-    help="A metric where lower is better; may be repeated.",
-)
-@click.option(
+@repeatable("--lower", metavar="NAME", help="A metric where lower is better; may be repeated.")
+@flag(
     "--all",
     "everything",
-    is_flag=True,
     help="Run all trials, also those that have not changed since the baseline.",
 )
 @stop_when_decided
@@ -104,33 +98,21 @@ if TYPE_CHECKING:
 )
 @selecting
 @answering
-@click.option(
+@flag(
     "--offline-in-ci",
-    is_flag=True,
     help="Allow --offline if CI is set. Models and judges then answer from a script.",
 )
 @replaying_options
 @spending_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 @click.option(
     "--to",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Also write the document of --json to FILE, for `evenhand comment`.",
 )
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="Print every trial with all its expectations as it finishes.",
-)
-@click.option(
-    "--no-progress",
-    "--no-progress-bar",
-    "no_progress",
-    is_flag=True,
-    help="Don't print progress.",
-)
+@flag("-v", "--verbose", help="Print every trial with all its expectations as it finishes.")
+@flag("--no-progress", "--no-progress-bar", "no_progress", help="Don't print progress.")
 @notifying
 def gate(
     paths: tuple[str, ...],

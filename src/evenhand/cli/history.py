@@ -11,6 +11,7 @@ import click
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag
 from evenhand.cli.remote_run_names import runs_elsewhere
 from evenhand.cli.streams import printing, say_json
 from evenhand.core.ranges import Range
@@ -28,7 +29,7 @@ LAST = Range(1, 10**6, whole=True)
     metavar="N",
     help="At most so many runs of each config or set, the newest.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def history(path: str | None, last: int, as_json: bool) -> int:
     """Show the runs of PATH, oldest first: pass rate with its 95 % interval, cost and latency.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED
+from evenhand.cli.options import flag, repeatable
 from evenhand.cli.streams import print_run, printing, say_json, tell
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.names import nearest
@@ -39,14 +40,13 @@ _LONGEST_NAME = 60
     default=Path(),
     help="Write datasets into FOLDER.  [default: the current one]",
 )
-@click.option(
+@repeatable(
     "--verdict",
     "verdicts",
     metavar="SCORE",
-    multiple=True,
     help="The numbers of SCORE are verdicts: 1 passes, 0 fails. Without it, a number decides nothing. May be repeated.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def import_(
     words: tuple[str, ...],
     importer: str | None,

@@ -10,6 +10,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, repeatable
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
@@ -28,24 +29,19 @@ RISK = Range(0.001, 0.999)
 @click.command(short_help="Label outputs by hand, to measure the judges.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--draw", "size", type=Number(DRAW), metavar="N", help="Draw N trials at random.")
-@click.option(
-    "--active",
-    is_flag=True,
-    help="Draw outputs that the judge is unsure of more often; needs --draw.",
-)
+@flag("--active", help="Draw outputs that the judge is unsure of more often; needs --draw.")
 @click.option(
     "--by-stratum",
     metavar="COLUMN",
     help="Draw from each value of this column (`tags`, `variant`) in proportion; needs --draw.",
 )
-@click.option("--equal", is_flag=True, help="With --by-stratum: draw as many from each value.")
+@flag("--equal", help="With --by-stratum: draw as many from each value.")
 @click.option(
     "--seed", type=Number(SEED), metavar="N", help="The seed of the draw.  [default: a random one]"
 )
-@click.option(
+@repeatable(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="NAME",
     help="Label this metric; may be repeated.  [default: all that judges judged]",
 )
@@ -76,11 +72,10 @@ RISK = Range(0.001, 0.999)
     metavar="R",
     help="Label outputs that the judge can't decide at this risk, the least sure first.",
 )
-@click.option("--codes", is_flag=True, help="Count the failure codes that people gave.")
-@click.option("--json", "as_json", is_flag=True, help="With --codes: print one JSON document.")
-@click.option(
+@flag("--codes", help="Count the failure codes that people gave.")
+@flag("--json", "as_json", help="With --codes: print one JSON document.")
+@repeatable(
     "--rename",
-    multiple=True,
     metavar="OLD=NEW",
     help="Rename a failure code, or merge it into another; may be repeated.",
 )

@@ -12,6 +12,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for
+from evenhand.cli.options import flag
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
@@ -32,7 +33,7 @@ from evenhand.store.runfile import RunFile
     metavar="FILE",
     help="Where to write the merged run; an earlier merged run there is replaced.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
     """Merge RUNs, ids or files, that `evenhand run --shard` made of the same files.
 

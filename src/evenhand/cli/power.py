@@ -9,6 +9,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag
 from evenhand.cli.streams import printing, say_json
 from evenhand.core.ranges import Range
 
@@ -61,7 +62,7 @@ JUDGED = Range(1, 10**9, whole=True)
     metavar="FILE",
     help="Say how many cases a gate has to run against this baseline, with --difference as its margin.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def power(
     runs: tuple[str, ...],
     rate: float | None,

@@ -12,6 +12,7 @@ from evenhand.cli.exits import code_for, failed_code
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 from evenhand.core.record import Record
 
@@ -35,7 +36,7 @@ spending_options = OptionSet(
         metavar="USD",
         help="Make no call that could take the run's cost past USD.",
     ),
-    click.option("--no-cache", is_flag=True, help="Don't read or write the reply cache."),
+    flag("--no-cache", help="Don't read or write the reply cache."),
     click.option(
         "--retries",
         type=Number(RETRIES),
@@ -52,32 +53,13 @@ spending_options = OptionSet(
 """What may be spent, and how fast."""
 
 _LOOKS = (
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
-    click.option(
-        "--calls",
-        is_flag=True,
-        help="Include every model call in --json and in -o FILE.json or .jsonl.",
-    ),
-    click.option(
-        "-v",
-        "--verbose",
-        is_flag=True,
-        help="Print every trial with all its expectations as it finishes.",
-    ),
+    flag("--json", "as_json", help="Print one JSON document to stdout."),
+    flag("--calls", help="Include every model call in --json and in -o FILE.json or .jsonl."),
+    flag("-v", "--verbose", help="Print every trial with all its expectations as it finishes."),
     click.option("--no-table/--table", "no_table", default=False, help="Print the summary only."),
-    click.option(
-        "--no-progress",
-        "--no-progress-bar",
-        "no_progress",
-        is_flag=True,
-        help="Don't print progress.",
-    ),
-    click.option("--exit-zero", is_flag=True, help="Exit with 0 even if trials failed."),
-    click.option(
-        "--promptfoo-exit-codes",
-        is_flag=True,
-        help="Exit with 100 if trials failed, as promptfoo does.",
-    ),
+    flag("--no-progress", "--no-progress-bar", "no_progress", help="Don't print progress."),
+    flag("--exit-zero", help="Exit with 0 even if trials failed."),
+    flag("--promptfoo-exit-codes", help="Exit with 100 if trials failed, as promptfoo does."),
 )
 
 session_options = OptionSet(spending_options, *_LOOKS, notifying)

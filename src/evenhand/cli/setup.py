@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import click
 
 from evenhand.cli.exits import PASSED, USAGE
+from evenhand.cli.options import flag
 from evenhand.cli.streams import printing, say_json, say_wrapped, tell
 from evenhand.core.errors import UsageError
 
@@ -28,12 +29,8 @@ _MOVED = {"translated": "translated", "changed": "changed", "left_out": "not tra
 
 @click.command(name="init", short_help="Create an example folder that runs right away.")
 @click.argument("words", nargs=-1, metavar="[FOLDER]")
-@click.option(
-    "--python", is_flag=True, help="Create eval sets in Python instead of a promptfoo config."
-)
-@click.option(
-    "--agent", is_flag=True, help="Write a skill for coding agents into this repository instead."
-)
+@flag("--python", help="Create eval sets in Python instead of a promptfoo config.")
+@flag("--agent", help="Write a skill for coding agents into this repository instead.")
 @click.option(
     "--agent-framework",
     metavar="NAME",
@@ -262,7 +259,7 @@ def _print_as_python(config: Path) -> int:
 
 
 @click.command(short_help="Check your setup: Python, keys, folders.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def doctor(as_json: bool) -> int:
     """Check your setup: Python, packages, keys, folders. Sends nothing and shows no key."""
     from evenhand.cli.doctor import doctor as look
@@ -279,7 +276,7 @@ def doctor(as_json: bool) -> int:
 
 
 @click.command(short_help="List the scorers and assertion types.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def scorers(as_json: bool) -> int:
     """List the scorers of eval sets and the assertion types of YAML files."""
     if as_json:
@@ -331,7 +328,7 @@ def _list(entries: Sequence[Entry]) -> None:
 
 
 @click.command(short_help="List the providers and how to write their ids.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def providers(as_json: bool) -> int:
     """List the providers, how to write their ids, and the environment variables that hold their keys."""
     if as_json:

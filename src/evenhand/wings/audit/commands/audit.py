@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from evenhand.cli.batching import batch_options, batch_record, foresee, policy_of
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, repeatable
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, ended, judges_asked, study_options, study_settings
@@ -46,24 +47,18 @@ SHARE = Range(0, 1)
     metavar="N",
     help="Audit only the first N cases of each eval set, prompt or config.",
 )
-@click.option(
+@flag(
     "--judges",
-    is_flag=True,
     help="Ask judges, too; --max-cost, --batch and --offline mean that as well.  [default: judges aren't asked]",
 )
-@click.option(
+@repeatable(
     "--against",
-    multiple=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
     help="Look for twins of the cases in this dataset: the other part of a split. May be repeated.",
 )
-@click.option("--offline", is_flag=True, help="Answer judges from the folder's offline.jsonl.")
-@click.option(
-    "--batch",
-    is_flag=True,
-    help="Ask judges in batches, at half price: answers may take a day.",
-)
+@flag("--offline", help="Answer judges from the folder's offline.jsonl.")
+@flag("--batch", help="Ask judges in batches, at half price: answers may take a day.")
 @batch_options
 @study_options
 def audit(

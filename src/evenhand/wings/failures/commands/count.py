@@ -12,6 +12,7 @@ import click
 
 from evenhand.analysis.reviews.reviewed import opened
 from evenhand.cli.exits import NO_VERDICT, PASSED
+from evenhand.cli.options import flag
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
 from evenhand.core.errors import UsageError
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--judge", metavar="MODEL", help="The model that codes all outputs by the ratified kinds."
 )
-@click.option("--offline", is_flag=True, help="Answer the judge from the folder's offline.jsonl.")
+@flag("--offline", help="Answer the judge from the folder's offline.jsonl.")
 @click.option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -31,6 +31,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.label import user_name
 from evenhand.cli.labelling import QUIT, tell_fewer
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, text_option
 from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError
@@ -85,10 +86,9 @@ def author_of(by: str | None) -> str:
     show_default=True,
     help="How many outputs.",
 )
-@click.option(
+@text_option(
     "--by-stratum",
     "column",
-    default="",
     metavar="COLUMN",
     help="Draw from each value of this column (`tags`, `variant`), too.",
 )
@@ -171,7 +171,7 @@ def notes(runs: tuple[str, ...], by: str | None, to: Path | None, source: Path |
 @click.command("list")
 @RUNS
 @BOOK
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def list_(runs: tuple[str, ...], book: Path, as_json: bool) -> int:
     """List what people said of outputs, and which kinds of failure cover it. Default: the latest run.
 

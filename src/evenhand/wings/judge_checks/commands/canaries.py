@@ -17,6 +17,7 @@ from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, repeatable
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, study_options
@@ -50,12 +51,8 @@ KEPT = Range(2, 10_000, whole=True)
     metavar="N",
     help="Make N canaries for each metric of RUN's labels, half of them passes if there are as many.",
 )
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    help="With --keep: only this metric; may be repeated.",
+@repeatable(
+    "--metric", "metrics", metavar="NAME", help="With --keep: only this metric; may be repeated."
 )
 @click.option(
     "--file",
@@ -63,7 +60,7 @@ KEPT = Range(2, 10_000, whole=True)
     type=click.Path(path_type=Path, dir_okay=False),
     help="The file of canaries.  [default: canaries.json beside the run's config]",
 )
-@click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
+@flag("--offline", help="Answer from the folder's offline.jsonl.")
 @trust_option
 @study_options
 def canaries(

@@ -13,6 +13,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, repeatable
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import (
@@ -64,17 +65,15 @@ SEED = Range(0, 2**53, whole=True)
     metavar="N",
     help="The seed that chooses the items.",
 )
-@click.option(
+@repeatable(
     "--kind",
     "kinds",
-    multiple=True,
     metavar="KIND",
     help=f"Only this kind of attack: {', '.join(WORDS)}. May be repeated.  [default: all]",
 )
-@click.option(
+@repeatable(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="NAME",
     help="Only the judges of this metric; may be repeated.  [default: all that judges judged]",
 )
@@ -86,8 +85,8 @@ SEED = Range(0, 2**53, whole=True)
     metavar="SHARE",
     help="Exit with 1 if a kind is shown to pass more often than this, from 0 to 1.",
 )
-@click.option("--dry-run", is_flag=True, help="Estimate calls and cost. Nothing is sent.")
-@click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
+@flag("--dry-run", help="Estimate calls and cost. Nothing is sent.")
+@flag("--offline", help="Answer from the folder's offline.jsonl.")
 @trust_option
 @study_options
 def probe(

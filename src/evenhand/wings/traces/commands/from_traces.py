@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, text_option
 from evenhand.cli.show import filtered, narrowed
 from evenhand.cli.streams import tell
 from evenhand.core.case import Case
@@ -39,19 +40,14 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--draw", type=Number(DRAW), metavar="N", help="Draw N of them at random.  [default: all]"
 )
-@click.option(
+@text_option(
     "--by",
-    default="",
     metavar="WHAT",
     help="Draw from each group of these: status, model, service, tools or variant.",
 )
 @click.option("--seed", type=Number(SEED), default=0, show_default=True, help="Seed of the draw.")
-@click.option(
-    "--keep-personal-data", is_flag=True, help="Don't hide secrets, addresses and numbers."
-)
-@click.option(
-    "--review", is_flag=True, help="Review the drawn traces in the browser: keep or leave out each."
-)
+@flag("--keep-personal-data", help="Don't hide secrets, addresses and numbers.")
+@flag("--review", help="Review the drawn traces in the browser: keep or leave out each.")
 @click.option("--port", type=Number(PORTS), metavar="N", help="With --review: as for `view`.")
 @click.option("--open/--no-browser", "open_", default=None, help="With --review: as for `view`.")
 @filtered

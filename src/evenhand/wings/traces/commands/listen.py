@@ -16,6 +16,7 @@ import click
 
 from evenhand.cli.exits import FAILED, NOTHING_SELECTED, PASSED
 from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.ranges import PORTS
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="End once nothing has arrived for so long.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def listen(
     command: tuple[str, ...], port: int | None, host: str, idle: float | None, as_json: bool
 ) -> int:
