@@ -8,7 +8,7 @@ import click
 
 from evenhand.core.wing import command_of
 
-_EXAMPLES: dict[str, tuple[str, ...]] = {
+_LINES: dict[str, tuple[str, ...]] = {
     "run": (
         "run my-evals --offline",
         "run evals/refunds_evals.py:12 -v",
@@ -133,14 +133,16 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     "info completion": ('eval "$(evenhand info completion bash)"', "info completion fish"),
 }
 """The lines of each command, without `evenhand` but where a shell takes more than the command."""
+EXAMPLES = {
+    name: [line if "evenhand" in line else f"evenhand {line}" for line in lines]
+    for name, lines in _LINES.items()
+}
 
 
 def examples_of(name: str) -> Sequence[str]:
     """Command lines of this command that can be typed; empty where there are none."""
-    if name in _EXAMPLES:
-        return [line if "evenhand" in line else f"evenhand {line}" for line in _EXAMPLES[name]]
-    of_wing = command_of(name)
-    return of_wing.examples if of_wing is not None else ()
+    of_wing = command_of(name) if name not in EXAMPLES else None
+    return of_wing.examples if of_wing is not None else EXAMPLES.get(name, ())
 
 
 def with_examples(command: click.Command, *words: str) -> click.Command:

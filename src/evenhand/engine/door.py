@@ -137,7 +137,7 @@ class Finished(Record, frozen=True):
     last_words: tuple[str, ...] = ()
 
 
-def run(
+async def settle(
     plan: Plan,
     settings: Settings | None = None,
     *,
@@ -147,7 +147,7 @@ def run(
     resumed: TellResumed | None = None,
     tell: Tell | None = None,
 ) -> Finished:
-    """Runs a plan, and waits for it.
+    """Runs a plan on the running loop; `run` waits for it.
 
     Args:
         settings: How; by default as the plan says.
@@ -163,24 +163,6 @@ def run(
             of a model is not known.
         StoreError: The run cannot be kept, or another process is writing it.
     """
-    return waited_for(
-        settle(
-            plan, settings, resume=resume, progress=progress, note=note, resumed=resumed, tell=tell
-        )
-    )
-
-
-async def settle(
-    plan: Plan,
-    settings: Settings | None = None,
-    *,
-    resume: Path | None = None,
-    progress: ShowProgress | None = None,
-    note: Note | None = None,
-    resumed: TellResumed | None = None,
-    tell: Tell | None = None,
-) -> Finished:
-    """Runs a plan on the running loop; see `run`."""
     settings = settings or Settings()
     _look_at_numbers(settings)
     look_at_size(plan)
@@ -439,6 +421,10 @@ def waiting(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 
     wait.__name__ = wait.__qualname__ = work.__name__.removesuffix("_async")
     return checked(wait)
+
+
+run = waiting(settle)
+"""`settle`, waited for, from code that is not async."""
 
 
 def waited_for(work: Coroutine[Any, Any, T]) -> T:
