@@ -15,7 +15,7 @@ from evenhand.analysis.summaries.share_rows import (
     ChanceRate,
 )
 from evenhand.analysis.trust.ranking_corrections import Standing, Standings, standings
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.variant import RunVariant, Variant
 from evenhand.core.wording.words import columns, count, padded, percents, safe, share_words
@@ -183,12 +183,9 @@ def standing_rows(run: RunFile, places: Sequence[int] | None = None) -> list[Run
 
 
 def _row(one: Standings, variants: Sequence[Variant]) -> RunRanking:
-    return RunRanking(
-        name=one.name,
-        judges=one.judges,
-        cases=one.cases,
-        answers=one.answers,
-        errors=one.errors,
+    return filled(
+        RunRanking,
+        one,
         tie_rate=one.ties,
         ranked=[
             RunPlace(
