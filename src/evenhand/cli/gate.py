@@ -31,7 +31,7 @@ from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.run_and_report import settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.core.errors import ConfigError, EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import BUDGET_USD, MARGIN
@@ -418,7 +418,6 @@ def _write(file: Path, gate: Gate) -> None:
 def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 0) -> int:
     """Prints a gate; with what it exits."""
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
-    from evenhand.core.wording.words import put
     from evenhand.render.gate import document, lines
 
     code = code_for_gate(gate, signal, undecided or "")
@@ -426,8 +425,7 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
         say_json(document(gate))
     else:
         text = lines(gate, Ink(takes_colors(sys.stdout)), width_of(sys.stdout))
-        with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in text))
+        say_lines(text)
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":

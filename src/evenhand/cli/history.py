@@ -13,7 +13,7 @@ from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.options import flag
 from evenhand.cli.remote_run_names import runs_elsewhere
-from evenhand.cli.streams import printing, say_json
+from evenhand.cli.streams import say_json, say_lines
 from evenhand.core.ranges import Range
 
 LAST = Range(1, 10**6, whole=True)
@@ -39,7 +39,7 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     from evenhand.analysis.history.history import history as read_history
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
-    from evenhand.core.wording.words import put, safe
+    from evenhand.core.wording.words import safe
     from evenhand.render.history_text import document, lines
     from evenhand.store.run_lookup import files
 
@@ -60,6 +60,5 @@ def history(path: str | None, last: int, as_json: bool) -> int:
         if path
         else "there are no runs yet: `evenhand run` makes one"
     ]
-    with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in text))
+    say_lines(text)
     return PASSED

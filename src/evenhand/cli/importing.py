@@ -15,7 +15,7 @@ import click
 
 from evenhand.cli.exits import PASSED
 from evenhand.cli.options import flag, repeatable
-from evenhand.cli.streams import print_run, printing, say_json, tell
+from evenhand.cli.streams import print_run, say_json, say_lines, tell
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.names import nearest
 
@@ -275,7 +275,6 @@ def _print(
     runs: Sequence[ImportedFile], datasets: Sequence[ImportedDataset], recordings: Recordings
 ) -> None:
     from evenhand.core.wording.ink import Ink, takes_colors
-    from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import (
         dataset_lines,
         newest_pair,
@@ -294,8 +293,7 @@ def _print(
     elif runs:
         with RunFile.open(runs[0].path) as run:
             print_run(run, as_json=False, table=True)
-    with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in lines))
+    say_lines(lines)
     if not runs:
         tell(f"next: evenhand data show {shlex.quote(str(datasets[0].path))}")
         return

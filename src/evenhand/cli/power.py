@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -10,7 +9,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.options import flag
-from evenhand.cli.streams import printing, say_json
+from evenhand.cli.streams import say_json, say_lines
 from evenhand.core.ranges import Range
 
 SHARE = Range(0, 1)
@@ -90,7 +89,6 @@ def power(
     from evenhand.analysis.gates.sample_size import sample_size
     from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
     from evenhand.core.errors import UsageError
-    from evenhand.core.wording.words import put
     from evenhand.render.power_text import lines
     from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
@@ -133,6 +131,5 @@ def power(
     if as_json:
         say_json(answers.document())
         return 0
-    with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in lines(answers)))
+    say_lines(lines(answers))
     return 0

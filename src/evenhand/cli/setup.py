@@ -13,7 +13,7 @@ import click
 
 from evenhand.cli.exits import PASSED, USAGE
 from evenhand.cli.options import flag
-from evenhand.cli.streams import printing, say_json, say_wrapped, tell
+from evenhand.cli.streams import printing, say_json, say_lines, say_wrapped, tell
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -208,7 +208,6 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     """Eval sets from the files of another tool. The last word is the folder where it is not a file."""
     from evenhand.core.wing import part
     from evenhand.core.wording.ink import Ink, takes_colors
-    from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import note_lines
     from evenhand.doors.importers.registry import example_of
 
@@ -235,8 +234,7 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
         lines.append(
             f"      evenhand run {target} --offline   grades the recorded answers, and asks no model"
         )
-    with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in lines))
+    say_lines(lines)
     return PASSED
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.numbers import Number
 from evenhand.cli.options import flag, repeatable
 from evenhand.cli.session import Session
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, ended, judges_asked, study_options, study_settings
 from evenhand.core.ranges import ROWS, Range
 from evenhand.core.wording.words import clip, count, folded, in_one_line, interval, percents, safe
@@ -127,15 +126,13 @@ def printed(report: AuditReport, session: Session) -> int:
     """Prints a report, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
     from evenhand.core.secrets import known
-    from evenhand.core.wording.words import put
 
     # Prompts, errors and answers repeat what the environment put into them; a run's file is written without it, too.
     known.learn_environment(os.environ)
     if session.as_json:
         say_json(known.inside(report.document()))
     else:
-        with printing():
-            put(sys.stdout, "".join(f"{known.text(line)}\n" for line in audit_lines(report)))
+        say_lines(map(known.text, audit_lines(report)))
     verdict = report.verdict
     if verdict is None:
         return PASSED if report.examined else NO_VERDICT

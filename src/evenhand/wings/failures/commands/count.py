@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +12,11 @@ import click
 from evenhand.analysis.reviews.reviewed import opened
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.options import flag
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count as counted_words
-from evenhand.core.wording.words import near, put, safe
+from evenhand.core.wording.words import near, safe
 from evenhand.languages.documents.failures_yml import read_codebook
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK, BY, RUNS, author_of
@@ -158,6 +157,5 @@ def print_count(document: FailuresDocument, *, as_json: bool) -> int:
     if as_json:
         say_json(failures_document(document))
     else:
-        with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in count_lines(document)))
+        say_lines(count_lines(document))
     return PASSED if document.reviewed else NO_VERDICT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,13 +18,13 @@ from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.options import flag, repeatable
 from evenhand.cli.session import Session
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, study_options
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
 from evenhand.core.ranges import Range
-from evenhand.core.wording.words import count, near, percent, put, safe, short_id
+from evenhand.core.wording.words import count, near, percent, safe, short_id
 from evenhand.core.wording.words import count as counted
 from evenhand.render.calibration_text import drift_words, rate
 from evenhand.store.runfile import RunFile
@@ -159,8 +158,7 @@ def report_check(file: Path, *, as_json: bool) -> int:
     if as_json:
         say_json(report.document())
     else:
-        with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in canary_lines(report)))
+        say_lines(canary_lines(report))
     if report.drifted:
         return FAILED
     return PASSED if report.decided else NO_VERDICT

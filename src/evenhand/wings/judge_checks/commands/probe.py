@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.options import flag, repeatable
 from evenhand.cli.session import Session
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
     JudgeRequest,
     Study,
@@ -31,7 +30,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
 from evenhand.core.ranges import SHARE, Range
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, folded, money, percent, put, safe
+from evenhand.core.wording.words import count, folded, money, percent, safe
 from evenhand.render.calibration_text import rate
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.plan import Probing, probe_plan
@@ -198,8 +197,8 @@ def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     if as_json:
         say_json(result.document())
     else:
+        say_lines(probe_lines(result))
         with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in probe_lines(result)))
             tell(
                 f"{count(result.calls, 'call')}, cost {money(result.cost_usd)};"
                 f" next: evenhand view {called(Path.cwd(), file)}"
