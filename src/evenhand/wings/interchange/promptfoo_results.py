@@ -349,7 +349,10 @@ def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
         if parts:
             metadata["components"] = [_component(inner) for inner in parts]
         broken = bool(metadata.pop("graderError", False))
-        lacking = broken or any(map(_counts_as_zero, parts))
+        lacking = broken or any(
+            _is_broken(part) and as_mapping(part.get("assertion")).get("weight") != 0
+            for part in parts
+        )
         reason = str(part.get("reason") or "")
         weight = _number(assertion.get("weight"))
         yield Outcome(
@@ -374,11 +377,6 @@ def _known(result: Mapping[str, Any], lacking: Collection[str] = ()) -> dict[str
     numbers = {str(name): _number(number) for name, number in items}
     scores = {name: number for name, number in numbers.items() if number is not None}
     return {name: score for name, score in scores.items() if name not in {*lacking, *broken}}
-
-
-def _counts_as_zero(part: Mapping[str, Any]) -> bool:
-    """Whether a grader failed whose score promptfoo counts as 0."""
-    return _is_broken(part) and as_mapping(part.get("assertion")).get("weight") != 0
 
 
 def _is_broken(part: Mapping[str, Any]) -> bool:
