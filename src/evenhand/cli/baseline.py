@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, text_option
+from evenhand.cli.options import Number, flag, text_option
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError, UsageError

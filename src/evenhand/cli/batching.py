@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag
+from evenhand.cli.options import Number, flag
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError

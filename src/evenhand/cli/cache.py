@@ -12,8 +12,7 @@ import click
 from msgspec import UNSET, UnsetType
 
 from evenhand.cli.exits import PASSED, USAGE
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag
+from evenhand.cli.options import Number, flag
 from evenhand.cli.streams import say_json, tell
 from evenhand.core.document import Key, as_object
 from evenhand.core.ranges import ROWS

@@ -9,8 +9,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for_comparison
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable, text_option
+from evenhand.cli.options import Number, flag, repeatable, text_option
 from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import MARGIN

@@ -12,8 +12,7 @@ import click
 
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, text_option
+from evenhand.cli.options import Number, flag, text_option
 from evenhand.cli.streams import printing, tell
 from evenhand.cli.verbs import WingGroup
 from evenhand.core.errors import UsageError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import Number
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import WORKERS, Range
 

@@ -25,8 +25,7 @@ from evenhand.cli.gating import (
 )
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.notifying import notifying
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable
+from evenhand.cli.options import Number, flag, repeatable
 from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.run_and_report import settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided

@@ -10,8 +10,7 @@ import click
 
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag
+from evenhand.cli.options import Number, flag
 from evenhand.cli.remote_run_names import runs_elsewhere
 from evenhand.cli.streams import say_json, say_lines
 from evenhand.core.ranges import Range

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable
+from evenhand.cli.options import Number, flag, repeatable
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range

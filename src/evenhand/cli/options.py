@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from evenhand.core.ranges import Range
+
 F = TypeVar("F", bound=Callable[..., Any] | click.Command)
 
 
@@ -23,3 +25,33 @@ def text_option(*names: str, **about: Any) -> Callable[[F], F]:
 def repeatable(*names: str, **about: Any) -> Callable[[F], F]:
     """An option that may be there several times."""
     return click.option(*names, multiple=True, **about)
+
+
+class Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it takes none before 8.5)
+    """A number of a range. NaN and infinities are in none."""
+
+    name = "number"
+
+    def __init__(self, within: Range) -> None:
+        self._within = within
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number.
+
+        Raises:
+            BadParameter: It is none, or not in the range.
+        """
+        number: object = value
+        if isinstance(value, str):
+            try:
+                number = int(value) if self._within.whole else float(value)
+            except ValueError:
+                number = None
+        written = value if number is None else number
+        if isinstance(written, float) and written.is_integer():
+            written = int(written)  # as it is typed
+        if problem := self._within.problem("it", written):
+            self.fail(f"{problem}.", param, ctx)
+        return number  # pyright: ignore[reportReturnType] (a number, as it is in the range)

@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag
+from evenhand.cli.options import Number, flag
 from evenhand.cli.streams import say_json, say_lines
 from evenhand.core.ranges import Range
 

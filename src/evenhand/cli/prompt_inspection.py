@@ -14,8 +14,7 @@ import click
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable, text_option
+from evenhand.cli.options import Number, flag, repeatable, text_option
 from evenhand.cli.streams import printing, say_wrapped, tell
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError

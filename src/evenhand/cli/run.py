@@ -23,8 +23,7 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.drawing import DRAWING, Drawing
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable, text_option
+from evenhand.cli.options import Number, flag, repeatable, text_option
 from evenhand.cli.replaying import REPLAYING, ReplayRequest, replaying_options, with_replay
 from evenhand.cli.run_and_report import canaries as canaries_of_run
 from evenhand.cli.run_and_report import run_asked

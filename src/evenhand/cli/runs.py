@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from evenhand.cli.exits import USAGE
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag
+from evenhand.cli.options import Number, flag
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.ranges import Range

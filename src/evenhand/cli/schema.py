@@ -14,11 +14,11 @@ from evenhand.cli.streams import printing
 from evenhand.core.errors import StoreError, UsageError
 
 FILES = {
-    "promptfoo": ("promptfoo", "promptfooconfig.yaml"),
-    "eval": ("eval_file", "eval.yml"),
-    "meta": ("meta_file", "meta.yml"),
-    "failures": ("failures_file", "failures.yml"),
-    "project": ("project", "pyproject.toml"),
+    "promptfoo": ("doors.schemas.promptfoo", "promptfooconfig.yaml"),
+    "eval": ("doors.schemas.eval_file", "eval.yml"),
+    "meta": ("doors.schemas.meta_file", "meta.yml"),
+    "failures": ("languages.documents.failures_yml", "failures.yml"),
+    "project": ("doors.schemas.project", "pyproject.toml"),
 }
 """The module that makes each schema, and the file that it is of."""
 
@@ -67,7 +67,7 @@ def _schema_of(file: str) -> tuple[object, str]:
     """The schema of a file or a document, and what such a file is called."""
     if file in FILES:
         module, name = FILES[file]
-        return importlib.import_module(f"evenhand.doors.schemas.{module}").schema(), name
+        return importlib.import_module(f"evenhand.{module}").schema(), name
     from evenhand.core.names import did_you_mean
     from evenhand.core.wing import part, parts
 

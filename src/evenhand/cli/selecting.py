@@ -11,8 +11,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable, text_option
+from evenhand.cli.options import Number, flag, repeatable, text_option
 from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
 from evenhand.scorers.rag.definitions import SYSTEMS
 

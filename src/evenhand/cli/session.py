@@ -11,8 +11,7 @@ import click
 from evenhand.cli.exits import code_for, failed_code
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.notifying import notifying
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag
+from evenhand.cli.options import Number, flag
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 from evenhand.core.record import Record
 

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from evenhand.cli.batching import batch_options, batch_record, foresee, policy_of
 from evenhand.cli.completing import complete_paths
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable
+from evenhand.cli.options import Number, flag, repeatable
 from evenhand.cli.session import Session
 from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, ended, judges_asked, study_options, study_settings

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, text_option
+from evenhand.cli.options import Number, flag, text_option
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import AuthError, UsageError
 from evenhand.core.ranges import Range

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import Number
 from evenhand.core.ranges import BUDGET_USD
 
 

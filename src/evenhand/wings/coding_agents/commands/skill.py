@@ -14,8 +14,7 @@ import click
 import msgspec
 
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, text_option
+from evenhand.cli.options import Number, flag, text_option
 from evenhand.cli.run_and_report import settled
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell

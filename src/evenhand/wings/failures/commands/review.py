@@ -30,8 +30,7 @@ from evenhand.analysis.trust.labels.sheet_rows import no_labels, read_verdicts, 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.label import user_name
 from evenhand.cli.labelling import QUIT, tell_fewer
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, text_option
+from evenhand.cli.options import Number, flag, text_option
 from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError

@@ -7,7 +7,7 @@ import sys
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import Number
 from evenhand.cli.streams import printing
 from evenhand.core.ranges import WORKERS
 from evenhand.core.version import __version__

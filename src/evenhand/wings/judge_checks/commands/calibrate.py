@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable
+from evenhand.cli.options import Number, flag, repeatable
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
 from evenhand.cli.trusting import look_at_origin, trust_option

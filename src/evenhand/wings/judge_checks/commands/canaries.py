@@ -15,8 +15,7 @@ from evenhand.analysis.trust.calibration_file import place_of
 from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable
+from evenhand.cli.options import Number, flag, repeatable
 from evenhand.cli.session import Session
 from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, study_options

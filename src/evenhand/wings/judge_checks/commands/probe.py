@@ -11,8 +11,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, repeatable
+from evenhand.cli.options import Number, flag, repeatable
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag, text_option
+from evenhand.cli.options import Number, flag, text_option
 from evenhand.cli.show import filtered, narrowed
 from evenhand.cli.streams import tell
 from evenhand.core.case import Case

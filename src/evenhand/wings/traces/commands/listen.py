@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import FAILED, NOTHING_SELECTED, PASSED
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag
+from evenhand.cli.options import Number, flag
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.ranges import PORTS

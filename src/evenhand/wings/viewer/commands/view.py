@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
-from evenhand.cli.options import flag
+from evenhand.cli.options import Number, flag
 from evenhand.cli.remote_run_names import RunName, runs_elsewhere
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import UsageError
