@@ -70,9 +70,9 @@ unit:
 lanes:
     pytest -n auto --dist loadfile --no-loadscope-reorder -m "not thorough" tests --ignore tests/unit
 
-# Every test, also those that CI leaves out, with more kills and damages: each night, and before a release
+# Every test, also those that CI leaves out, with more kills and damages, on a disk: each night, and before a release
 thorough:
-    KILLS=6 DAMAGES=50 pytest -n auto --dist loadfile --no-loadscope-reorder tests
+    KILLS=6 DAMAGES=50 TMPDIR=${TMPDIR:-/tmp} pytest -n auto --dist loadfile --no-loadscope-reorder tests
 
 # Some tests, with pytest's own options: `just test tests/unit/store -k journal`
 test *args="tests":

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -56,8 +57,27 @@ def _undo_nohup() -> None:
             signal.signal(number, lambda _number, _frame: None)
 
 
+MEMORY = Path("/dev/shm")
+ENOUGH = 6 << 30
+"""Bytes that the temporary files of all tests fit into, with those of Ray and of browsers."""
+
+
+def _keep_temporary_files_in_memory() -> None:
+    """Spares tests the wait for a disk: each of thousands of runs asks for it a dozen times.
+
+    Where there is little memory for files, or programs may not be started there, they stay where they are.
+    """
+    if "TMPDIR" in os.environ or not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
+        return
+    state = os.statvfs(MEMORY)
+    if state.f_bavail * state.f_frsize >= ENOUGH and not state.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None  # Python has looked for it once
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Guards the network, starts commands warm, and forgets the developer's keys, addresses and folders."""
+    _keep_temporary_files_in_memory()
     # Pytest compiles each module of a package with a plugin in a way of its own, for the sake of its asserts.
     config.pluginmanager.rewrite_hook._must_rewrite.discard("evenhand")
     config.pluginmanager.rewrite_hook._marked_for_rewrite_cache.clear()

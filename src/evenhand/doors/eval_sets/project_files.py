@@ -135,7 +135,9 @@ def _imported_below(folder: Path) -> Iterator[str]:
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or "site-packages" in file or "dist-packages" in file:
             continue
-        path = os.path.abspath(file)  # noqa: PTH100 (resolving all modules there are would take long)
+        # Of thousands of modules, nearly all have their plain path already.
+        plain = file.startswith(os.sep) and ".." not in file
+        path = file if plain else os.path.abspath(file)  # noqa: PTH100 (a link stays as it is)
         if path.startswith(below) and not path.startswith((_OURS, *installed)):
             yield path
 

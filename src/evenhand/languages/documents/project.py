@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
@@ -195,6 +196,9 @@ def calibrated_for(folders: Iterable[Path]) -> str:
     return next((word for word in CALIBRATED if word in settings), "")
 
 
+@lru_cache(
+    maxsize=16
+)  # a session of pytest asks with each evaluation, and a project's file may be long
 def _table(path: Path, text: str) -> Mapping[str, Any] | None:
     import tomllib  # noqa: PLC0415 (only where there may be something in it)
 

@@ -79,8 +79,9 @@ def test_a_reference_that_fails_is_a_finding_and_a_keyword_is_none(tmp_path: Pat
 
 
 def test_code_that_decides_by_chance_is_flaky(tmp_path: Path):
-    """It is asked about the same text again."""
-    code = "import random\nreturn '30' in output and random.random() < 0.5"
+    """It is asked about the same text again. Its die falls alike each time that this test runs."""
+    die = "vars(sys).setdefault('die_of_a_test', random.Random(1))"
+    code = f"import random, sys\nreturn '30' in output and {die}.random() < 0.5"
     report = audit(
         config(tmp_path, [case("How long?", check("python", code), vars={"expected": "30"})])
     )
