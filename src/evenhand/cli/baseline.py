@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.options import Number, flag, text_option
+from evenhand.cli.options import file_option, flag, number_option, text_option
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError, UsageError
@@ -24,17 +24,16 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Write one or several runs as a baseline that `gate` compares with.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_runs)
-@click.option(
+@file_option(
     "--to",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Where to write it; an earlier baseline there is replaced.",
 )
-@click.option(
+@number_option(
     "--of",
     "number",
-    type=Number(REPEATS),
+    within=REPEATS,
     metavar="N",
     help="Make it of the run and of the N - 1 runs of the same config or set before it.",
 )

@@ -9,7 +9,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for_comparison
-from evenhand.cli.options import Number, flag, repeatable, text_option
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import MARGIN
@@ -25,9 +25,9 @@ from evenhand.core.ranges import MARGIN
     help="passed, score, latency, cost, a metric, or the label of an expectation; may be repeated.  "
     "[default: passed, and every metric that both have]",
 )
-@click.option(
+@number_option(
     "--margin",
-    type=Number(MARGIN),
+    within=MARGIN,
     metavar="X",
     help="Accept B being worse by this much; 0.05 is 5 points of a pass rate.",
 )

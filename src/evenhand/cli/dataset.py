@@ -12,7 +12,7 @@ import click
 
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.options import Number, flag, text_option
+from evenhand.cli.options import flag, number_option, text_option
 from evenhand.cli.streams import printing, tell
 from evenhand.cli.verbs import WingGroup
 from evenhand.core.errors import UsageError
@@ -28,12 +28,10 @@ _STREAMED = (".jsonl", ".csv", ".tsv")
 
 _asking = OptionSet(
     click.option("--to", required=True, type=_FILE, help="The file to write."),
-    click.option(
-        "-j", "--concurrency", type=Number(CONCURRENCY), help="Number of calls in flight."
-    ),
-    click.option(
+    number_option("-j", "--concurrency", within=CONCURRENCY, help="Number of calls in flight."),
+    number_option(
         "--max-cost",
-        type=Number(BUDGET_USD),
+        within=BUDGET_USD,
         metavar="USD",
         help="Make no call that could take the cost past USD.",
     ),
@@ -54,7 +52,7 @@ def data() -> None:
 
 @data.command(short_help="Show the number of cases, fields, tags and the first cases.")
 @click.argument("file", type=_FILE)
-@click.option("--first", type=Number(SHOWN), default=_SHOWN, help="Show N cases.  [default: 5]")
+@number_option("--first", within=SHOWN, default=_SHOWN, help="Show N cases.  [default: 5]")
 @flag("--json", "as_json", help="Print one JSON document to stdout.")
 def show(file: Path, first: int, as_json: bool) -> int:
     """Show a dataset: the number of cases, fields, tags, the fingerprint and the first cases."""
@@ -143,7 +141,7 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
     metavar="NAME=SHARE,…",
     help="The parts and their shares: dev=0.2,test=0.8.",
 )
-@click.option("--seed", type=Number(SEED), default=0, show_default=True, help="Seed of the split.")
+@number_option("--seed", within=SEED, default=0, show_default=True, help="Seed of the split.")
 @text_option(
     "--by",
     metavar="FIELD",
@@ -231,9 +229,9 @@ def enrich(
 @click.option(
     "--model", required=True, metavar="MODEL", help="The model that writes the questions."
 )
-@click.option(
+@number_option(
     "--per-document",
-    type=Number(PER_DOCUMENT),
+    within=PER_DOCUMENT,
     default=5,
     show_default=True,
     help="Questions per document.",

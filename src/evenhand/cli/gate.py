@@ -25,7 +25,7 @@ from evenhand.cli.gating import (
 )
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.notifying import notifying
-from evenhand.cli.options import Number, flag, repeatable
+from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.run_and_report import settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="What to compare with, as `evenhand baseline` wrote it.  [default: as the files say]",
 )
-@click.option(
+@number_option(
     "--margin",
-    type=Number(MARGIN),
+    within=MARGIN,
     metavar="X",
     help="Accept becoming worse by this much; 0.03 is 3 points of a pass rate.  [default: as the files say]",
 )
@@ -81,9 +81,9 @@ if TYPE_CHECKING:
     help="Run all trials, also those that have not changed since the baseline.",
 )
 @stop_when_decided
-@click.option(
+@number_option(
     "--budget",
-    type=Number(BUDGET_USD),
+    within=BUDGET_USD,
     metavar="USD",
     help="Run as many cases as cost USD by the baseline's costs, and predict the others, like --sample.",
 )
@@ -104,9 +104,8 @@ if TYPE_CHECKING:
 @replaying_options
 @spending_options
 @flag("--json", "as_json", help="Print one JSON document to stdout.")
-@click.option(
+@file_option(
     "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Also write the document of --json to FILE, for `evenhand comment`.",
 )

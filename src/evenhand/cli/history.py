@@ -10,7 +10,7 @@ import click
 
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import PASSED
-from evenhand.cli.options import Number, flag
+from evenhand.cli.options import flag, number_option
 from evenhand.cli.remote_run_names import runs_elsewhere
 from evenhand.cli.streams import say_json, say_lines
 from evenhand.core.ranges import Range
@@ -20,9 +20,9 @@ LAST = Range(1, 10**6, whole=True)
 
 @click.command(short_help="Show pass rate, cost and latency over time, run by run.")
 @click.argument("path", required=False, metavar="[PATH]", shell_complete=complete_paths)
-@click.option(
+@number_option(
     "--last",
-    type=Number(LAST),
+    within=LAST,
     default=20,
     show_default=True,
     metavar="N",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.options import Number, flag, repeatable
+from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
@@ -27,7 +27,7 @@ RISK = Range(0.001, 0.999)
 
 @click.command(short_help="Label outputs by hand, to measure the judges.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option("--draw", "size", type=Number(DRAW), metavar="N", help="Draw N trials at random.")
+@number_option("--draw", "size", within=DRAW, metavar="N", help="Draw N trials at random.")
 @flag("--active", help="Draw outputs that the judge is unsure of more often; needs --draw.")
 @click.option(
     "--by-stratum",
@@ -35,8 +35,8 @@ RISK = Range(0.001, 0.999)
     help="Draw from each value of this column (`tags`, `variant`) in proportion; needs --draw.",
 )
 @flag("--equal", help="With --by-stratum: draw as many from each value.")
-@click.option(
-    "--seed", type=Number(SEED), metavar="N", help="The seed of the draw.  [default: a random one]"
+@number_option(
+    "--seed", within=SEED, metavar="N", help="The seed of the draw.  [default: a random one]"
 )
 @repeatable(
     "--metric",
@@ -44,17 +44,10 @@ RISK = Range(0.001, 0.999)
     metavar="NAME",
     help="Label this metric; may be repeated.  [default: all that judges judged]",
 )
-@click.option(
-    "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write what to label to this CSV or .jsonl file, with an empty `verdict` column.",
+@file_option(
+    "--to", help="Write what to label to this CSV or .jsonl file, with an empty `verdict` column."
 )
-@click.option(
-    "--from",
-    "source",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Read verdicts from this CSV or .jsonl file.",
-)
+@file_option("--from", "source", help="Read verdicts from this CSV or .jsonl file.")
 @click.option(
     "--by",
     metavar="NAME",
@@ -65,9 +58,9 @@ RISK = Range(0.001, 0.999)
     metavar="TEXT",
     help="The written rule for a pass, shown while labelling; needs one --metric.",
 )
-@click.option(
+@number_option(
     "--unsure",
-    type=Number(RISK),
+    within=RISK,
     metavar="R",
     help="Label outputs that the judge can't decide at this risk, the least sure first.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -25,6 +26,16 @@ def text_option(*names: str, **about: Any) -> Callable[[F], F]:
 def repeatable(*names: str, **about: Any) -> Callable[[F], F]:
     """An option that may be there several times."""
     return click.option(*names, multiple=True, **about)
+
+
+def number_option(*names: str, within: Range, **about: Any) -> Callable[[F], F]:
+    """An option that takes a number of a range."""
+    return click.option(*names, type=Number(within), **about)
+
+
+def file_option(*names: str, **about: Any) -> Callable[[F], F]:
+    """An option that takes the path of a file, which need not be there."""
+    return click.option(*names, type=click.Path(path_type=Path, dir_okay=False), **about)
 
 
 class Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it takes none before 8.5)

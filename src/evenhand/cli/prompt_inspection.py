@@ -14,7 +14,7 @@ import click
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.options import Number, flag, repeatable, text_option
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.cli.streams import printing, say_wrapped, tell
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
@@ -149,7 +149,7 @@ def show(id_: str, *, as_json: bool) -> int:
 
 @click.command(short_help="Print the latest rows of a prompt's usage or evals.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
-@click.option("--last", type=Number(ROWS), default=10, show_default=True, help="Number of rows.")
+@number_option("--last", within=ROWS, default=10, show_default=True, help="Number of rows.")
 @flag("--evals", help="Print evals instead of usage.")
 @flag("--promotions", help="Print promotions instead of usage.")
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
@@ -275,11 +275,8 @@ def render(
 @click.command(short_help="Render a prompt, send it, and record its use.")
 @_filling
 @text_option("--model", metavar="ID", help="Ask this model instead of the prompt's own.")
-@click.option(
-    "--time-limit",
-    type=Number(SECONDS),
-    metavar="SECONDS",
-    help="Time limit for the model's reply.",
+@number_option(
+    "--time-limit", within=SECONDS, metavar="SECONDS", help="Time limit for the model's reply."
 )
 @flag("--offline", help="Take the reply from offline.jsonl. Gates don't count it.")
 @in_json

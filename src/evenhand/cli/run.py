@@ -23,7 +23,7 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.drawing import DRAWING, Drawing
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
-from evenhand.cli.options import Number, flag, repeatable, text_option
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.cli.replaying import REPLAYING, ReplayRequest, replaying_options, with_replay
 from evenhand.cli.run_and_report import canaries as canaries_of_run
 from evenhand.cli.run_and_report import run_asked
@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     metavar="[RUN]",
     help="Resume RUN (default: the latest), like `evenhand resume`.",
 )
-@click.option(
+@number_option(
     "--at-least",
-    type=Number(SHARE),
+    within=SHARE,
     metavar="SHARE",
     help="Pass if this share of trials, 0 to 1, passes for each variant. Not for prompt directories."
     "  [default: as the files say, or all]",
@@ -84,9 +84,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="With --sample or --budget: predict the cases that aren't run from FILE, as `evenhand baseline` wrote it.",
 )
-@click.option(
+@number_option(
     "--budget",
-    type=Number(BUDGET_USD),
+    within=BUDGET_USD,
     metavar="USD",
     help="Run as many cases as cost USD by the baseline's costs, like --sample.",
 )
@@ -97,9 +97,9 @@ if TYPE_CHECKING:
     help="required: no verdict (exit 3) while a judge has no fresh calibration. accepted: a verdict, with a note."
     "  [default: as pyproject.toml says]",
 )
-@click.option(
+@number_option(
     "--canaries",
-    type=Number(CANARIES),
+    within=CANARIES,
     metavar="N",
     help="Then ask the judges about up to N canaries for each metric.  [default: as pyproject.toml says, or none]",
 )

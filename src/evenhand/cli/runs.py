@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from evenhand.cli.exits import USAGE
-from evenhand.cli.options import Number, flag
+from evenhand.cli.options import flag, number_option
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.ranges import Range
@@ -33,8 +33,8 @@ class RemarksDocument(Record, frozen=True, kw_only=True):
 
 @click.command(name="list", short_help="List all runs.")
 @flag("--json", "as_json", help="Print a JSON document for each run, one a line.")
-@click.option(
-    "--last", type=Number(Range(1, 10**9, whole=True)), metavar="N", help="Only the latest N runs."
+@number_option(
+    "--last", within=Range(1, 10**9, whole=True), metavar="N", help="Only the latest N runs."
 )
 def list_(as_json: bool, last: float | None) -> int:
     """List the runs of this folder and of the folders above and below it, the latest first."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from evenhand.cli.exits import PASSED
+from evenhand.cli.options import file_option
 from evenhand.cli.streams import printing
 from evenhand.core.errors import StoreError, UsageError
 
@@ -33,9 +34,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 @click.command(short_help="Write the JSON Schema of a config, for your editor.")
 @click.argument("file", metavar="FILE", shell_complete=_complete)
-@click.option(
-    "--to", "path", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file."
-)
+@file_option("--to", "path", help="Write it to this file.")
 def schema(file: str, path: Path | None) -> int:
     """Write the JSON Schema of a file, so that your editor completes and checks what you write.
 

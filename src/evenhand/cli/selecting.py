@@ -11,7 +11,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.options import Number, flag, repeatable, text_option
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
 from evenhand.scorers.rag.definitions import SYSTEMS
 
@@ -45,28 +45,28 @@ _WHICH = (
     text_option(
         "--filter-range", metavar="START:END", help="Run only cases START to END-1, counted from 0."
     ),
-    click.option(
+    number_option(
         "--first",
         "--filter-first-n",
         "-n",
         "first",
-        type=Number(ROWS),
+        within=ROWS,
         metavar="N",
         help="Run only the first N cases of each eval set, prompt or config.",
     ),
-    click.option(
+    number_option(
         "--sample",
         "--filter-sample",
         "sample",
-        type=Number(ROWS),
+        within=ROWS,
         metavar="N",
         help="Run only N cases of each, drawn at random. With a baseline, N in all, and the others are predicted.",
     ),
-    click.option(
+    number_option(
         "--seed",
         "--filter-sample-seed",
         "seed",
-        type=Number(SEED),
+        within=SEED,
         help="Seed for --sample and --stop-when-decided.  [default: 0]",
     ),
     text_option(
@@ -105,7 +105,7 @@ _WHICH = (
     text_option(
         "--case", metavar="NAME", help="Run only the case called NAME (prompt directories)."
     ),
-    click.option("--repeat", type=Number(REPEATS), metavar="N", help="Repeat each case N times."),
+    number_option("--repeat", within=REPEATS, metavar="N", help="Repeat each case N times."),
 )
 
 _OVER = (
@@ -151,9 +151,9 @@ _OVER = (
     text_option(
         "--grader", metavar="ID", help="Judge with this model where the config names none."
     ),
-    click.option(
+    number_option(
         "--delay",
-        type=Number(MILLISECONDS),
+        within=MILLISECONDS,
         metavar="MS",
         help="Wait MS milliseconds before each call, and make one call at a time.",
     ),

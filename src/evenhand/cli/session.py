@@ -11,7 +11,7 @@ import click
 from evenhand.cli.exits import code_for, failed_code
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.notifying import notifying
-from evenhand.cli.options import Number, flag
+from evenhand.cli.options import flag, number_option
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 from evenhand.core.record import Record
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Settings
 
 spending_options = OptionSet(
-    click.option(
+    number_option(
         "-j",
         "--concurrency",
         "--max-concurrency",
         "concurrency",
-        type=Number(CONCURRENCY),
+        within=CONCURRENCY,
         help="Number of trials and calls in flight.",
     ),
-    click.option(
+    number_option(
         "--max-cost",
-        type=Number(BUDGET_USD),
+        within=BUDGET_USD,
         metavar="USD",
         help="Make no call that could take the run's cost past USD.",
     ),
     flag("--no-cache", help="Don't read or write the reply cache."),
-    click.option(
+    number_option(
         "--retries",
-        type=Number(RETRIES),
+        within=RETRIES,
         metavar="N",
         help="Retry a failed call up to N times; waiting for a rate limit doesn't count.  [default: 5]",
     ),
-    click.option(
+    number_option(
         "--time-limit",
-        type=Number(SECONDS),
+        within=SECONDS,
         metavar="SECONDS",
         help="Time limit for one call of your own code.  [default: 60; 600 in eval sets]",
     ),

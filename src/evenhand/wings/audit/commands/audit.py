@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from evenhand.cli.batching import batch_options, batch_record, foresee, policy_of
 from evenhand.cli.completing import complete_paths
-from evenhand.cli.options import Number, flag, repeatable
+from evenhand.cli.options import flag, number_option, repeatable
 from evenhand.cli.session import Session
 from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, ended, judges_asked, study_options, study_settings
@@ -32,16 +32,16 @@ SHARE = Range(0, 1)
 
 @click.command(short_help="Say which cases can't fail, with made answers.")
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
-@click.option(
+@number_option(
     "--at-least",
-    type=Number(SHARE),
+    within=SHARE,
     metavar="SHARE",
     help="Exit with 1 if fewer of the answers that must fail are killed, from 0 to 1.",
 )
-@click.option(
+@number_option(
     "-n",
     "--first",
-    type=Number(ROWS),
+    within=ROWS,
     metavar="N",
     help="Audit only the first N cases of each eval set, prompt or config.",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.options import Number, flag, text_option
+from evenhand.cli.options import flag, number_option, text_option
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import AuthError, UsageError
 from evenhand.core.ranges import Range
@@ -28,9 +28,9 @@ NUMBER = Range(1, 10**9, whole=True)
 
 @click.command(short_help="Write a gate's result as one comment on a pull request.")
 @click.argument("gate", type=click.Path(path_type=Path), metavar="FILE")
-@click.option(
+@number_option(
     "--pr",
-    type=Number(NUMBER),
+    within=NUMBER,
     metavar="N",
     help="The pull or merge request.  [default: as GitHub Actions or GitLab CI say]",
 )

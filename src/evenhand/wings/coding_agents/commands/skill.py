@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-from evenhand.cli.options import Number, flag, text_option
+from evenhand.cli.options import flag, number_option, text_option
 from evenhand.cli.run_and_report import settled
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 )
 @text_option("--model", metavar="ID", help="Ask a model instead, with SKILL.md or without.")
 @text_option("--judge", metavar="ID", help="The model that checks the answers.")
-@click.option(
+@number_option(
     "--repeat",
-    type=Number(REPEATS),
+    within=REPEATS,
     default=3,
     show_default=True,
     metavar="N",

@@ -11,7 +11,7 @@ import click
 
 from evenhand.analysis.reviews.reviewed import opened
 from evenhand.cli.exits import NO_VERDICT, PASSED
-from evenhand.cli.options import flag
+from evenhand.cli.options import file_option, flag
 from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
 from evenhand.core.errors import UsageError
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     "--judge", metavar="MODEL", help="The model that codes all outputs by the ratified kinds."
 )
 @flag("--offline", help="Answer the judge from the folder's offline.jsonl.")
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a page, too: the five most frequent kinds, each with an example.",
+@file_option(
+    "--html", help="Write a page, too: the five most frequent kinds, each with an example."
 )
 @study_options
 def count(

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.options import Number, flag, repeatable
+from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
 from evenhand.cli.trusting import look_at_origin, trust_option
@@ -24,15 +24,14 @@ SEED = Range(0, 2**53, whole=True)
 @click.command(short_help="Compare a run's judges with people's labels.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @flag("--json", "as_json", help="Print one JSON document to stdout.")
-@click.option(
+@file_option(
     "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
     help="Where to write calibration.json; one there is replaced.  [default: beside the run's config]",
 )
 @flag("--no-write", help="Don't write calibration.json.")
-@click.option(
+@number_option(
     "--accept-risk",
-    type=Number(RISK),
+    within=RISK,
     metavar="R",
     help="Say which verdicts can stand if at most this share of them may be wrong; 0.1 is 10 %.",
 )
@@ -49,9 +48,9 @@ SEED = Range(0, 2**53, whole=True)
     metavar="NAME",
     help="With --try: only the judges of this metric; may be repeated.",
 )
-@click.option(
+@number_option(
     "--seed",
-    type=Number(SEED),
+    within=SEED,
     metavar="N",
     help="With --try: the seed that divides the labels into halves.  [default: 0]",
 )

@@ -15,7 +15,7 @@ from evenhand.analysis.trust.calibration_file import place_of
 from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-from evenhand.cli.options import Number, flag, repeatable
+from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.session import Session
 from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, study_options
@@ -43,20 +43,17 @@ KEPT = Range(2, 10_000, whole=True)
 
 @click.command(short_help="Ask a run's judges about outputs whose verdicts are known.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option(
+@number_option(
     "--keep",
-    type=Number(KEPT),
+    within=KEPT,
     metavar="N",
     help="Make N canaries for each metric of RUN's labels, half of them passes if there are as many.",
 )
 @repeatable(
     "--metric", "metrics", metavar="NAME", help="With --keep: only this metric; may be repeated."
 )
-@click.option(
-    "--file",
-    "file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file of canaries.  [default: canaries.json beside the run's config]",
+@file_option(
+    "--file", "file", help="The file of canaries.  [default: canaries.json beside the run's config]"
 )
 @flag("--offline", help="Answer from the folder's offline.jsonl.")
 @trust_option

@@ -11,7 +11,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-from evenhand.cli.options import Number, flag, repeatable
+from evenhand.cli.options import flag, number_option, repeatable
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
@@ -47,17 +47,17 @@ SEED = Range(0, 2**53, whole=True)
 
 @click.command(short_help="Attack a run's judges, and say what fools them.")
 @click.argument("run", required=False, metavar="[RUN|PATH]", shell_complete=complete_runs)
-@click.option(
+@number_option(
     "--items",
-    type=Number(ITEMS),
+    within=ITEMS,
     default=20,
     show_default=True,
     metavar="N",
     help="Items for each kind of attack, at most.",
 )
-@click.option(
+@number_option(
     "--seed",
-    type=Number(SEED),
+    within=SEED,
     default=0,
     show_default=True,
     metavar="N",
@@ -75,9 +75,9 @@ SEED = Range(0, 2**53, whole=True)
     metavar="NAME",
     help="Only the judges of this metric; may be repeated.  [default: all that judges judged]",
 )
-@click.option(
+@number_option(
     "--at-most",
-    type=Number(SHARE),
+    within=SHARE,
     default=0.05,
     show_default=True,
     metavar="SHARE",

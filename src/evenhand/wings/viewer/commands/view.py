@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.options import Number, flag
+from evenhand.cli.options import flag, number_option
 from evenhand.cli.remote_run_names import RunName, runs_elsewhere
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import UsageError
@@ -33,11 +33,8 @@ PORT = 15_500
 
 @click.command(short_help="View runs in the browser.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option(
-    "--port",
-    type=Number(PORTS),
-    metavar="N",
-    help=f"The port.  [default: {PORT}, or one that is free]",
+@number_option(
+    "--port", within=PORTS, metavar="N", help=f"The port.  [default: {PORT}, or one that is free]"
 )
 @click.option(
     "--host",
