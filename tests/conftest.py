@@ -58,7 +58,7 @@ def _undo_nohup() -> None:
 
 
 MEMORY = Path("/dev/shm")
-ENOUGH = 6 << 30
+ENOUGH = 2 << 30
 """Bytes that the temporary files of all tests fit into, with those of Ray and of browsers."""
 
 

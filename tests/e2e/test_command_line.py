@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -436,6 +437,24 @@ def test_a_fault_of_our_own_is_told_apart_from_trials_that_failed(
     ended = evenhand("run")
     assert ended.code == 70
     assert "evenhand resume" in ended.err
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO])
+def test_a_disk_that_takes_nothing_is_no_fault_of_ours(
+    evenhand: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+):
+    """Also where a library writes for us, as pyarrow does into the folder of temporary files."""
+    config(tmp_path, "one")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(number, "Error writing bytes to file")
+
+    monkeypatch.setattr("evenhand.engine.door.run", full)
+    ended = evenhand("run")
+    assert ended.code == 3
+    assert os.strerror(number) in ended.err
+    assert "evenhand resume" in ended.err
+    assert "bug" not in ended.err
 
 
 def test_the_cache_is_looked_into_and_cleared(evenhand: Run, tmp_path: Path):

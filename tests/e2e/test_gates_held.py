@@ -84,7 +84,7 @@ def test_the_whole_way_from_a_draft_to_ready_is_open_to_honest_evidence(evenhand
     assert "✓ uses: 10 of 10 distinct verified sends of this prompt as it is now, to" in ended.err
     assert "anthropic:claude-haiku-4-5 at 127.0.0.1:" in ended.err
     assert (
-        "✓ eval: green; 1 of 1 trials passed; answered by anthropic:claude-haiku-4-5 at"
+        "✓ eval: passed; 1 of 1 trials passed; answered by anthropic:claude-haiku-4-5 at"
         in ended.err
     )
     assert "the first full run of this content" in ended.err
@@ -248,7 +248,7 @@ def test_rows_of_runs_that_are_not_here_promote_nothing_unless_meta_says_so(even
     assert (ended.code, "10 of a run that is not on this machine" in ended.err) == (1, True)
     asks("addresses: [127.0.0.1], require_runs: false")
     assert evenhand("prompt", "promote", "greet").code == 0
-    assert "greet asks for less: require_runs: false" in evenhand("prompt", "list").out
+    assert "greet has weaker gates: require_runs: false" in evenhand("prompt", "list").out
 
 
 def test_rows_written_by_hand_or_before_are_read_and_open_no_gate(evenhand):
@@ -295,8 +295,8 @@ def test_gates_that_ask_for_nothing_are_said_wherever_the_status_is(evenhand):
     assert (ended.code, "none are asked for (promotion.min_uses: 0)" in ended.err) == (0, True)
     listed = evenhand("prompt", "list").out
     assert "waived" in listed
-    assert "greet asks for less: min_uses: 0 (ordinarily 10), require_eval: false" in listed
-    assert "promotion asks for less than gates ordinarily do: min_uses: 0" in " ".join(
+    assert "greet has weaker gates: min_uses: 0 (ordinarily 10), require_eval: false" in listed
+    assert "promotion weakens the gates: min_uses: 0" in " ".join(
         evenhand("prompt", "doctor").out.split()
     )
     assert json.loads(evenhand("prompt", "list", "--json").out)[0]["evidence"] == "waived"
@@ -319,7 +319,7 @@ def test_asking_until_it_is_green_is_counted_and_can_be_limited(evenhand):
     codes = [evenhand("run", "prompts/greet", "--no-cache").code for _ in range(3)]
     assert codes == [1, 1, 0]
     shown = evenhand("prompt", "show", "greet").out
-    assert "full run 3 of this content, 2 of those before it not green" in shown
+    assert "full run 3 of this content; 2 of those before it failed" in shown
     asks("addresses: [127.0.0.1], max_reruns: 1")
     ended = evenhand("prompt", "promote", "greet")
     assert (ended.code, "✗ reruns: 2 full runs of this content" in ended.err) == (1, True)

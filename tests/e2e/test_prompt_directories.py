@@ -129,6 +129,18 @@ def test_a_guard_that_says_no_sends_and_keeps_nothing(evenhand, online):
     assert online.ledger.total == 0
 
 
+def test_cases_of_eval_yml_are_sent_by_name(evenhand, online):
+    """Also those whose inputs stand in eval.yml; of another name, all are listed."""
+    folder = Path("prompts/commit-message")
+    diffs = "cases:\n  - {name: small, inputs: {diff: ONE LINE}, assert: [{max_words: 60}]}\n"
+    (folder / "eval.yml").write_text(diffs, "utf-8")
+    assert "ONE LINE" in evenhand("prompt", "render", "commit-message", "--case", "small").out
+    ended = evenhand("prompt", "render", "commit-message", "--case", "smal")
+    assert (ended.code, ended.out) == (2, "")
+    assert "commit-message has no case 'smal'" in ended.err
+    assert "Did you mean 'small'?" in ended.err
+
+
 def test_a_send_that_crashed_is_no_use(evenhand, monkeypatch):
     """No answer: exit code 3, and a row that says so and opens no gate."""
     with FakeProvider(Script([Rule((), fault="400")], "")) as server:

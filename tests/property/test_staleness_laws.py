@@ -24,7 +24,7 @@ from tests.property.judged_projects import (
     rate_of,
 )
 
-from evenhand.render.calibration_text import standing
+from evenhand.render.judged_rates import standing
 from evenhand.testing import FakeProvider
 
 SEED = 20_261_123

@@ -189,6 +189,7 @@ def _run(words: list[str]) -> int:
 def _failed(error: Exception, words: Sequence[str]) -> int:
     """Says why a command ended, and gives its exit code."""
     import errno
+    import tempfile
     import traceback
 
     from evenhand.cli.exits import NO_VERDICT, OUR_FAULT, USAGE, code_of, complaint
@@ -211,6 +212,16 @@ def _failed(error: Exception, words: Sequence[str]) -> int:
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         tell(
             "evenhand: too many files are open\n  Allow more with `ulimit -n 1024`. "
+            "Replies received so far are saved: `evenhand resume` continues the run."
+        )
+        return NO_VERDICT
+    disk = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+    if isinstance(error, OSError) and error.errno in disk:
+        # A library that writes for us may name no file.
+        file = ascii(os.fsdecode(error.filename))[1:-1] if error.filename else "a file"
+        tell(
+            f"evenhand: {file} cannot be written or read: {os.strerror(error.errno)}\n"
+            f"  Look at the disk, also that of temporary files ({tempfile.gettempdir()}), and try again. "
             "Replies received so far are saved: `evenhand resume` continues the run."
         )
         return NO_VERDICT

@@ -198,10 +198,12 @@ def write_first_evals(name: str, folder: Path) -> tuple[Path, FoundAgent | None]
     }
     text = re.sub("@([A-Z]+)@", lambda match: values[match[1]], STARTER.read_text("utf-8"))
     text = text.replace('"""\n\n\nfrom', '"""\n\nfrom')  # of a framework that needs no imports
+    from evenhand.store.replacing import created
+
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with created(target) as file:
+            file.write_text(text, "utf-8")
     except FileExistsError:
         raise UsageError(
             f"{os.path.relpath(target)} already exists; nothing was written",

@@ -399,13 +399,11 @@ def _write(file: Path, gate: Gate) -> None:
     """
     from evenhand.core.wording.json_text import json_text
     from evenhand.render.gate import document
-    from evenhand.store.replacing import replaced
+    from evenhand.store.replacing import written_to
 
     text = json_text(document(gate)) + "\n"
     try:
-        # A terminal, or a pipe, is written to; an earlier gate is replaced by a whole one or stays.
-        is_stream = file.exists() and not file.is_file()
-        with contextlib.nullcontext(file) if is_stream else replaced(file) as place:
+        with written_to(file) as place:
             place.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(

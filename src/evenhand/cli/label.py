@@ -16,7 +16,10 @@ from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
+    from evenhand.analysis.trust.labels.drawing import DrawnItem
     from evenhand.store.labels.draw import Draw
     from evenhand.store.runfile import RunFile
 
@@ -149,7 +152,7 @@ def label(
                     f"{count(blank, 'item')} without an output: have the eval return the text that it has judged"
                 )
             tell(
-                f"{count(len(items), 'item')} to label written to {to}; fill in `verdict` with pass or fail, then: "
+                f"{_items_in_words(items)} to label written to {to}; fill in `verdict` with pass or fail, then: "
                 f"evenhand label {run or 'latest'} --from {to} --by NAME"
             )
             return 0
@@ -372,6 +375,15 @@ def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -
         for line in code_lines(run_file):
             click.echo(line)
     return 0
+
+
+def _items_in_words(items: Sequence[DrawnItem]) -> str:
+    """How many there are: of several metrics, as outputs times metrics, of which fewer may be chosen."""
+    from evenhand.core.wording.words import count
+
+    outputs, metrics = {item.trial.index for item in items}, {item.metric for item in items}
+    several = f" ({count(len(outputs), 'output')} × {len(metrics)} metrics; --metric chooses)"
+    return count(len(items), "item") + (several if len(metrics) > 1 else "")
 
 
 def _one_metric(run: RunFile, metrics: tuple[str, ...]) -> str:

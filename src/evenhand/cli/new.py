@@ -115,10 +115,12 @@ def write(kind: Kind, name: str, folder: Path) -> Path:
     text = (STARTERS / f"{kind}.py.txt").read_text("utf-8")
     text = re.sub("@([A-Z]+)@", lambda match: filled[match[1]], text)
     target = folder / path
+    from evenhand.store.replacing import created
+
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with created(target) as file:
+            file.write_text(text, "utf-8")
     except OSError as error:
         # mkdir says the same where a file stands in the way of a folder.
         if isinstance(error, FileExistsError) and target.exists():

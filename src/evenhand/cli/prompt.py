@@ -106,6 +106,7 @@ def edit(id_: str, name: str) -> int:
 @text_option("--reason", metavar="TEXT", help="Why; kept in .promotions.jsonl.")
 def promote(id_: str, *, force: bool, reason: str) -> int:
     """Promote a prompt (draft → tested → ready) if its evidence is sufficient; otherwise list what is missing."""
+    from evenhand.core.wording.words import count
     from evenhand.doors.prompt_directories.promotion import promote as promote_it
 
     folder = prompt_named(id_)
@@ -115,7 +116,7 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
         tell(f"{past}{gate}")
     if not done.done:
         tell(
-            f"{id_} stays {folder.meta.status}: {len(done.missing)} of the gates to {done.target} not met"
+            f"{id_} stays {folder.meta.status}: {count(len(done.missing), 'gate')} to {done.target} not met"
         )
         return FAILED
     say(f"{id_}: {folder.meta.status} → {done.target}")

@@ -331,13 +331,10 @@ def send(
 
 
 def _rendered(id_: str, case: str, pairs: tuple[str, ...], var_file: Path | None) -> Rendered:
-    from evenhand.doors.prompt_directories.sending import rendered, variables
-    from evenhand.languages.documents.findings import Findings
+    from evenhand.doors.prompt_directories.sending import inputs_of, rendered, variables
 
-    prompt, findings = prompt_named(id_), Findings()
-    inputs = prompt.example(case, findings) if case else {}
-    if findings.problems:
-        raise findings.error()
+    prompt = prompt_named(id_)
+    inputs = inputs_of(prompt, case) if case else {}
     rendering = rendered(prompt, case, inputs, variables(pairs, var_file))
     for note in rendering.notes:
         tell(note)

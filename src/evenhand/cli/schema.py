@@ -53,8 +53,11 @@ def schema(file: str, path: Path | None) -> int:
         with printing():
             sys.stdout.write(text)
         return PASSED
+    from evenhand.store.replacing import written_to
+
     try:
-        path.write_text(text, "utf-8")
+        with written_to(path) as place:
+            place.write_text(text, "utf-8")
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror}") from None
     with printing():

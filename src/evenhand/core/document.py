@@ -8,15 +8,11 @@ evaluated only there, and where a document is read back: writing one costs no mo
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
-
-from evenhand.core.errors import UsageError
 
 _S = TypeVar("_S", bound=Struct)
 
@@ -39,19 +35,6 @@ def Key(  # noqa: N802 (it stands in annotations, as a type does)
         type: What it holds, in words; without it, what its annotation says.
     """
     return Meta(description=means or None, extra={"unit": unit, "null": null, "type": type})
-
-
-def write_committed(document: Mapping[str, Any], path: Path) -> None:
-    """Writes a document as a file that is made to be committed: sorted and indented, so that a change shows in a diff.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    text = json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True)
-    try:
-        path.write_text(text + "\n", "utf-8")
-    except (OSError, UnicodeEncodeError) as error:
-        raise UsageError(f"{path} cannot be written: {error}") from error
 
 
 def as_object(record: Struct, late: Callable[[Any], object] | None = None) -> dict[str, Any]:

@@ -19,7 +19,8 @@
     │   ├── BatchGone           a batch's results are no longer kept              not retried
     │   ├── InfrastructureError an agent's program or server could not do its work not retried
     │   └── BadRequest          the vendor will not take this request             not retried
-    │       └── NoOutput        your function or web service answered without an output
+    │       ├── NoOutput        your function or web service answered without an output
+    │       └── FailedCode      your function or program that stands for a model failed
     ├── TemplateError           a template cannot be read, or cannot be filled in
     ├── CodeError               your function raised, hung, or returned what it may not
     ├── OutOfTime               a trial, or its run, took longer than its config allows
@@ -286,6 +287,12 @@ class NoOutput(BadRequest):
     """A function or a web service of yours answered, and there is no output in what it answered."""
 
     slug = "no-output"
+
+
+class FailedCode(BadRequest):
+    """A function or a program of yours that stands for a model raised, hung, or returned what it may not."""
+
+    slug = "code"
 
 
 class MissedAssert(Record, frozen=True):

@@ -242,10 +242,10 @@ def share_passed(outcomes: Sequence[Outcome]) -> Verdict:
     """Every expectation must pass; the score is the weighted share of them that did.
 
     What expectations measure is on scales of their own (words, seconds, points of a rubric): a mean over those would
-    say nothing. Each keeps its number in its outcome, and under its `metric`.
+    say nothing. Each keeps its number in its outcome, and under its `metric`. A verdict without a number counts as one.
     """
     verdict = all_pass(outcomes)
-    if any(unknown(o.outcome, o.score) for o in outcomes if o.weight > 0):
+    if any(o.outcome == "error" for o in outcomes if o.weight > 0):
         return replace(verdict, scale=SHARES)
     passed = sum(o.weight for o in outcomes if o.outcome == "pass")
     failed = sum(o.weight for o in outcomes if o.outcome == "fail")

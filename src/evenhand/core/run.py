@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from msgspec import UNSET, UnsetType, field
@@ -287,6 +287,29 @@ class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 NO_DETAILS = AnswerDetails()
 
 
+class Costed(Protocol):
+    """As much of a trial's result as says what it costs."""
+
+    @property
+    def cost_usd(self) -> float | None: ...
+    @property
+    def saved_usd(self) -> float | None: ...
+    @property
+    def cached(self) -> int: ...
+    @property
+    def taken(self) -> str: ...
+
+
+def full_cost(trial: Costed) -> float | None:
+    """What a trial's calls cost, whoever paid for them: an answer from the cache is no cheaper system's.
+
+    None where a price is not known, or it is not known what was saved, as in runs of earlier versions.
+    """
+    if trial.cost_usd is None or not (trial.cached or trial.taken):
+        return trial.cost_usd
+    return None if trial.saved_usd is None else trial.cost_usd + trial.saved_usd
+
+
 class TrialResult(Record, frozen=True, kw_only=True):
     """One settled trial.
 
@@ -302,7 +325,7 @@ class TrialResult(Record, frozen=True, kw_only=True):
         error: Set when the outcome is error.
         outcomes: One for each expectation, in the order in which they were recorded.
         latency_s: The subject's own answering time, summed; None where it was not asked.
-        cost_usd: All its calls, judges included; None where a price is not known.
+        cost_usd: What was paid for its calls in this run, judges included; None where a price is not known.
         calls: Model calls that it used, replayed ones included.
         cached: Those of them that came from the cache or the journal.
         prompt: The subject's prompt as sent.
@@ -331,6 +354,8 @@ class TrialResult(Record, frozen=True, kw_only=True):
         content: A digest of each part of what its case says; empty where that was not recorded. It says which part
             differs between two runs, where `copy_key` finds copies within one.
         definitions: What each of its first outcomes asks, in their order; empty where that was not recorded.
+        saved_usd: What its answers from the cache, a replay or a baseline would have cost; None for none, and where
+            that is not known.
     """
 
     index: int
@@ -371,6 +396,12 @@ class TrialResult(Record, frozen=True, kw_only=True):
     content: Mapping[str, str] = field(default_factory=dict)
     definitions: tuple[Definition, ...] = ()
     compared: Judged | None = None
+    saved_usd: float | None = None
+
+    @property
+    def full_cost_usd(self) -> float | None:
+        """What all its calls cost, whoever paid for them; None where that is not known."""
+        return full_cost(self)
 
     @property
     def passed(self) -> bool | None:

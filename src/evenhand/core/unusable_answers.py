@@ -13,11 +13,17 @@ _cached: ContextVar[list[Callable[[], None]] | None] = ContextVar("_cached", def
 
 @contextmanager
 def forgotten_if_unusable() -> Iterator[None]:
-    """Inside, a JudgeError takes all answers out of the cache that were asked for. The run's record keeps them."""
-    answers: list[Callable[[], None]] = []
+    """Inside, a JudgeError takes all answers out of the cache that were asked for. The run's record keeps them.
+
+    Where one of these is inside another, the outer one covers all answers: each may be readable, while together they
+    lack a verdict.
+    """
+    outer, answers = _cached.get(), list[Callable[[], None]]()
     token = _cached.set(answers)
     try:
         yield
+        if outer is not None:
+            outer.extend(answers)
     except JudgeError:
         for forget in answers:
             forget()

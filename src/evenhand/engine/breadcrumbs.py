@@ -86,9 +86,9 @@ class Breadcrumbs:
         if self._fatal is not None:
             faulthandler.disable()
             self._fatal.close()
-        self.path.unlink(missing_ok=True)
-        for kind in (".fatal", ".deaths", ".aside", ".stack"):
-            self.path.with_suffix(kind).unlink(missing_ok=True)
+        for kind in (self.path.suffix, ".fatal", ".deaths", ".aside", ".stack"):
+            with contextlib.suppress(OSError):  # what can't be taken away takes no verdict away
+                self.path.with_suffix(kind).unlink()
 
 
 def blame(path: Path, what: str, more: Word | None = None) -> list[str]:

@@ -210,11 +210,17 @@ def _scale(expectation: Expectation, scale: object) -> Scale:
 
 
 def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
-    """What a score comes to, given the expectation's bounds; raises UsageError."""
+    """What a score comes to, given the expectation's bounds; raises UsageError and ScoreError."""
     value, state = score.value, "not_applicable"
     reason = score.reason
     # A failure needs no number, nor does a pass where no bound has to be held.
-    if value is None and (score.passed is False or (score.passed and not _bounded(expectation))):
+    if value is None and score.passed is not None:
+        if score.passed and _bounded(expectation):
+            raise ScoreError(
+                f"{label_of(expectation.scorer)} passes it without a number, which the bound needs",
+                hint="Leave out at_least= and at_most=, or return Score(value, passed).",
+                metadata=score.metadata,
+            )
         state = "pass" if score.passed else "fail"
     if value is not None:
         if score.passed is None and not (_bounded(expectation) or expectation.only_measured):

@@ -43,6 +43,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.provider import RateLimits
 from evenhand.core.record import MutableRecord, Record
+from evenhand.core.wording.words import age_in_words
 from evenhand.engine.flow import Mean
 from evenhand.engine.opening import Closing
 from evenhand.engine.pace import Pace, Permit
@@ -159,6 +160,7 @@ FAILURES = 30
 """Attempts in a row before an account is doubted; from then on, as many trials that fail at once end it."""
 PATIENCE_S = 5.0
 SILENCE_S = 60.0
+_DAYS_S, _YEAR_S = 48 * 3600.0, 365 * 86_400.0
 
 Clock = Callable[[], float]
 
@@ -533,7 +535,10 @@ def _turn_away(waiter: asyncio.Future[Permit], error: ProviderError) -> None:
 def _sent_away(name: str, error: ProviderError, seconds: float) -> ProviderError:
     """What a wait that is too long for anybody comes to."""
     kind = QuotaExhausted if isinstance(error, RateLimited) else Unreachable
-    span = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+    if seconds >= _DAYS_S:
+        span = age_in_words(seconds) if seconds < _YEAR_S else "more than a year"
+    else:
+        span = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
     return kind(
         f"{name} asks to be left alone for {span}: {error.message}",
         hint="`evenhand resume` after that time continues where it stopped.",

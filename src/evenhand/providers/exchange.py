@@ -191,7 +191,11 @@ class Exchange:
         )
 
     def leave(self) -> None:
-        """Uses its connection no more."""
+        """Uses its connection no more, and drops what came of an answer that is not taken.
+
+        An error and what was being done then refer to each other, so that the answer would stay for a long time.
+        """
+        self._pieces = []
         if self._is_sent:
             self._is_sent = False
             self._kept.left(self._connection)

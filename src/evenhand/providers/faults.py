@@ -23,6 +23,7 @@ from evenhand.core.errors import (
 from evenhand.core.json_shapes import is_object
 from evenhand.core.secrets import known, shown
 from evenhand.providers.http import HttpAnswer
+from evenhand.providers.refusals import error_codes
 from evenhand.providers.retry_after import retry_after
 
 _QUOTA = re.compile(
@@ -37,7 +38,24 @@ _CONTEXT = re.compile(
 _MODEL = re.compile(
     r"model_not_found|not_found_error|does not exist|unknown model|no such model", re.IGNORECASE
 )
-
+# For a model that is retired or unknown, some vendors answer 400, with one of these codes or words.
+_MODEL_CODES = frozenset(
+    {
+        "model_not_found",
+        "model_decommissioned",  # Groq
+        "invalid_model",  # Mistral
+        "model_not_available",  # Together
+        "deploymentnotfound",  # Azure, from here on
+        "servicemodeldeprecated",
+        "modeldeprecated",
+    }
+)
+_MODEL_WORDS = re.compile(
+    r"Model Not Exist|"  # DeepSeek
+    r"\S+ is not a valid model ID|"  # OpenRouter
+    r"Invalid model name passed in model=.*",  # LiteLLM
+    re.DOTALL,
+)
 
 NO_RULE = " has no rule for: "
 """What a script answers that knows no reply: it says all, and which port of this machine it is at says nothing."""
@@ -72,10 +90,11 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
         return RateLimited(message, status=status, body=body, retry_after_s=wait)
     if status in (401, 403):
         return AuthError(message, hint=key_hint, status=status, body=body)
-    if status == 404:
+    is_retired = status == 410 or (status == 400 and _is_of_the_model(sent_back))
+    if status == 404 or is_retired:
         what = (
             "Look at the model's name."
-            if _MODEL.search(body)
+            if is_retired or _MODEL.search(body)
             else "Look at the address and the model's name."
         )
         return UnknownModel(message, hint=what, status=status, body=body)
@@ -90,7 +109,7 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     if status < 400:
         return BadReply(
             message,
-            hint="A redirect or a page, where a reply was due: a proxy?",
+            hint="A redirect, or no content, where a reply was due: a proxy? Look at the address.",
             status=status,
             body=body,
         )
@@ -104,13 +123,19 @@ def unreadable(answer: HttpAnswer, *, host: str) -> BadReply | None:
         return None
     text = " ".join(answer.body[:200].decode("utf-8", "replace").split())
     kind = answer.headers.get("content-type", "no content type")
+    what = f"{kind} instead of JSON" if "json" not in kind.lower() else "no JSON object"
     return BadReply(
-        f"{host} answered 200 with {kind} instead of JSON: {text or 'an empty body'}",
+        f"{host} answered 200 with {what}: {text or 'an empty body'}",
         hint="A proxy or a login page? Look at the address.",
         status=200,
         billed=None,
         body=text,
     )
+
+
+def _is_of_the_model(body: bytes) -> bool:
+    """Whether a 400 says that there is no such model: by a code or a message, never by what may be the request."""
+    return bool(error_codes(body) & _MODEL_CODES or _MODEL_WORDS.fullmatch(_message(body)))
 
 
 def _message(body: bytes) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.errors import BadReply, BadRequest, CodeError, NoOutput
+from evenhand.core.errors import BadReply, BadRequest, CodeError, FailedCode, NoOutput
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.names import did_you_mean
@@ -120,7 +120,7 @@ class FunctionProvider:
         try:
             result = await self.ask(call, host)
         except CodeError as error:
-            raise BadRequest(error.message, hint=error.hint) from error
+            raise FailedCode(error.message, hint=error.hint) from error
         if not isinstance(result, Mapping):
             result = {expected: result}
         if result.get("error"):  # pyright: ignore[reportUnknownMemberType]
@@ -135,11 +135,11 @@ class FunctionProvider:
         try:
             read(result[expected])
         except BadReply as error:
-            raise BadRequest(f"{name}: {error.message}") from error
+            raise FailedCode(f"{name}: {error.message}") from error
         try:
             body = encode(result, ordered=False)  # pyright: ignore[reportUnknownArgumentType]
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadRequest(
+            raise FailedCode(
                 f"{name} answered with something that cannot be kept: {error}",
                 hint="Return text, numbers, lists and dicts.",
             ) from error

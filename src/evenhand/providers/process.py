@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import BadRequest, TimedOut
+from evenhand.core.errors import FailedCode, NoOutput, TimedOut
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.program_output import printed_until_end
 from evenhand.core.provider import Answer, Host, Request
@@ -72,7 +72,7 @@ class ProcessProvider:
         started = time.perf_counter()
         out = await printed_by(self.command, request.payload, self.folder, self.limit_s)
         if not out:
-            raise BadRequest(
+            raise NoOutput(
                 f"{self.command} printed nothing",
                 hint="An answer that is meant to be empty is an empty line.",
             )
@@ -94,7 +94,7 @@ async def printed_by(command: str, arguments: Sequence[str], folder: Path, limit
         folder: Where it is run.
 
     Raises:
-        BadRequest: It cannot be run, or ended with an error.
+        FailedCode: It cannot be run, or ended with an error.
         TimedOut: It took longer than `limit_s` seconds.
     """
     try:
@@ -111,14 +111,14 @@ async def printed_by(command: str, arguments: Sequence[str], folder: Path, limit
             start_new_session=True,  # so that what it starts ends with it
         )
     except (OSError, ValueError) as error:
-        raise BadRequest(f"{command} cannot be run: {error}") from error
+        raise FailedCode(f"{command} cannot be run: {error}") from error
     try:
         out, err = await asyncio.wait_for(printed_until_end(process), limit_s)
     except TimeoutError:
         raise TimedOut(f"{command} took longer than {limit_s:g} s", billed=None) from None
     if process.returncode:
         errors = err.decode("utf-8", "replace").strip()[-500:]
-        raise BadRequest(f"{command} ended with code {process.returncode}: {errors}")
+        raise FailedCode(f"{command} ended with code {process.returncode}: {errors}")
     return out
 
 

@@ -84,6 +84,11 @@ def refusal(body: bytes, status: int = 200) -> str | None:
     return "a filter blocked it" if block else None
 
 
+def error_codes(body: bytes) -> set[str]:
+    """The codes and types in an error, also in one that a gateway quotes, in small letters."""
+    return {code for error in _errors(decoded(body), 0) for code in _codes(error)}
+
+
 def refused(words: str, cost_usd: float | None = 0.0) -> Reply:
     """The answer that a block is: without text, and marked as refused.
 

@@ -21,6 +21,7 @@ from evenhand.core.errors import (
     BadReply,
     BadRequest,
     CodeError,
+    FailedCode,
     NoOutput,
     Overloaded,
     TemplateError,
@@ -141,7 +142,8 @@ class WebProvider:
             await self._accept(answer, host)
             result = await self._made(answer, host)
         except (CodeError, TemplateError) as error:
-            raise BadRequest(f"{self.id}: {error.message}", hint=error.hint) from error
+            kind = FailedCode if isinstance(error, CodeError) else BadRequest
+            raise kind(f"{self.id}: {error.message}", hint=error.hint) from error
         return replace(answered(answer), body=result)
 
     def reply(self, body: bytes) -> Reply:
@@ -242,7 +244,7 @@ class WebProvider:
         try:
             return encode(row, ordered=False)
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadRequest(f"{self.id} answered with what cannot be kept: {error}") from error
+            raise FailedCode(f"{self.id} answered with what cannot be kept: {error}") from error
 
     def _estimate(self, text: str, row: Mapping[str, Any]) -> dict[str, int]:
         """Tokens by the word, where the config wants them guessed."""

@@ -62,7 +62,10 @@ class BatchReport(Run):
         return summaries_of(self.file)
 
     def by_tag(self) -> dict[str, list[Summary]]:
-        """Each metric over the cases of each tag. A case with several tags counts under each; one without, under ''."""
+        """Each metric over the cases of each tag. A case with several tags counts under each; one without, under ''.
+
+        Empty where no case has a tag.
+        """
         return summaries_by_tag(self.file)
 
     def worst(self, n: int = 5, metric: str = OVERALL) -> list[ReportedCase]:
@@ -128,6 +131,7 @@ class BatchReport(Run):
             UsageError: The ending says no format, or there is no such folder.
         """
         from evenhand.render.export import export  # noqa: PLC0415 (when something is written)
+        from evenhand.store.replacing import written_to  # noqa: PLC0415 (as above)
 
         to = Path(path)
         if to.suffix != ".md":
@@ -135,7 +139,8 @@ class BatchReport(Run):
         elif not to.parent.is_dir() or to.is_dir():
             raise UsageError(f"{to} is a folder, or its folder is not there")
         else:
-            to.write_text(self.markdown(), "utf-8")
+            with written_to(to) as file:
+                file.write_text(self.markdown(), "utf-8")
         return to
 
     def markdown(self) -> str:
@@ -150,11 +155,8 @@ class BatchReport(Run):
                 yield row([code(name).replace("|", "\\|"), *cells])
 
         lines = [f"## {code(self.meta.title)}", "", *table(self.summary())]
-        tags = self.by_tag()
-        # Without tags, all cases are under "", and the table would be the one above.
-        if set(tags) - {""}:
-            for tag, summaries in tags.items():
-                lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(summaries)]
+        for tag, summaries in self.by_tag().items():
+            lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(summaries)]
         if worst := self.worst():
             lines += [
                 "",

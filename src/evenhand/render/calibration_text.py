@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
@@ -13,33 +12,20 @@ from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.rates import hundredths
 from evenhand.analysis.trust.agreement import AgreementStatistics, coefficient
 from evenhand.analysis.trust.audit import Audit
-from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
 from evenhand.analysis.trust.canaries import (
     CASES_NEEDED,
     CanaryAnswers,
     CanaryReport,
     Drift,
-    canaries_of,
 )
-from evenhand.analysis.trust.cascades import cascade_lines, has_cascade
-from evenhand.analysis.trust.corrected_bounds import corrected_misses, unchecked_rankings
-from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.jury_weights import JuryWeights
 from evenhand.analysis.trust.probabilities import ProbabilityCalibration
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration
-from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.selective import SelectiveVerdicts, lines_of
 from evenhand.analysis.trust.trust_rules import (
-    CROWD,
     FEWEST,
-    LOOKED,
-    NO_VERDICT,
-    NOT_CHECKED,
-    ONE_METRIC,
-    age,
 )
-from evenhand.core.errors import UsageError
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import (
     columns,
@@ -51,14 +37,11 @@ from evenhand.core.wording.words import (
     percents,
     safe,
     share_words,
-    short_id,
 )
 from evenhand.stats.agreement import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
-from evenhand.stats.paired_difference import FEWEST as FEWEST_PAIRS
 from evenhand.stats.weighted import half_width_by_strata
-from evenhand.store.runfile import RunFile
 
 AUDIT_WIDTH = 100
 _AUDIT_RESULTS = {
@@ -80,33 +63,13 @@ def calibration_lines(
     if not calibration.judges and not calibration.rankings:
         yield "no judge gave a verdict in this run"
     for judge in calibration.judges:
-        v = judge.verdicts
-        yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
-        yield f"  {judge.verdict}: {judge.why}"
-        yield f"  labels     {v.labels} of {count(v.items, 'judged output')}"
-        yield f"  raw        {rate(judge.raw)}"
-        if judge.corrected is not None:
-            yield f"  corrected  {rate(judge.corrected)}"
-        yield f"  TPR        {rate_or_dash(judge.tpr)}   share of the outputs people pass that the judge passes"
-        yield f"  TNR        {rate_or_dash(judge.tnr)}   share of the outputs people fail that the judge fails"
-        yield f"  agreement  {agreement_words(judge, judge.people)}"
-        if judge.alternative is not None:
-            yield f"  people     {_alternative_words(judge.alternative)}"
-        if judge.jury is not None:
-            yield from jury_lines(judge.jury)
-        if judge.rho2 is not None and v.labels >= FEWEST_WORTH:
-            yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
-        if judge.probabilities is not None and v.labels >= FEWEST_WORTH:
-            yield from probability_lines(judge.probabilities)
-        if v.labels >= FEWEST_WORTH:
-            yield f"  {worth_line(judge)}"
-        if judge.scores is not None:
-            yield from score_lines(judge)
-        for i, line in enumerate(() if judge.cascade is None else judge.cascade.lines()):
-            yield f"  {'' if i else 'cascade':<9}  {line}"
+        yield from _judge_lines(judge)
         if (decides := selective.get((judge.metric, judge.model))) is not None:
             yield from lines_of(decides, calibration.run)
-        yield from audit_lines(calibration.audits[judge.metric, judge.model])
+        audits = calibration.audits[judge.metric, judge.model]
+        # Most audits need labels: without any, only what was found is worth a line.
+        if judge.verdicts.labels or any(audit.result != "not applicable" for audit in audits):
+            yield from audit_lines(audits)
         for warning in judge.warnings:
             yield f"  note: {warning}"
         yield ""
@@ -115,109 +78,33 @@ def calibration_lines(
         yield ""
 
 
-def judged_or_damaged(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    """As `judged_lines`; where the calibration is damaged, that: a report is never withheld for it."""
-    try:
-        return judged_lines(run, names, width)
-    except UsageError as error:
-        damage = [
-            line
-            for text in f"not corrected: {error}".splitlines()
-            for line in folded(safe(text.strip()), width, "    ", "      ")
-        ]
-        return ["  judged metrics", *damage]
-
-
-def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    """A line for each judged metric and variant: what people would have found, or that nobody has looked.
-
-    Rankings have lines of their own, and are here only where calibration is required or accepted, and there is none.
-    """
-    rates = judged_rates(run)
-    calibrated = run.meta.settings.get("calibrated")
-    rankings = unchecked_rankings(run) if calibrated else []
-    if not rates and not rankings:
-        return []
-    several = len({one.variant for one in rates}) > 1
-    left = sum(not one.trusted for one in rates) + len(rankings)
-    lines = ["  judged metrics"]
-    if left and calibrated == "required":
-        lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
-    elif left and calibrated == "accepted":
-        lines = ["  judged metrics (accepted without calibration)"]
-    undecided = calibrated == "required" and verdict_of(run) == "undecided"
-    for miss in corrected_misses(run) if undecided else ():
-        of_scores = miss.corrected is not miss.rate.corrected
-        number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
-        bound = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
-        lines += folded(
-            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}",
-            width,
-            "    ",
-            "      ",
-        )
-    crowds = crowded(rates)
-    for one in rates:
-        if one.metric in crowds:
-            continue
-        of = f" · {safe(names[one.variant])}" if several else ""
-        lines += folded(f"{safe(one.metric)}{of}: {standing(one)}", width, "    ", "      ")
-    for line in crowd_lines(crowds, rates):
-        lines += folded(line, width, "    ", "      ")
-    for pairs, correction in rankings:
-        lines += folded(
-            f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}",
-            width,
-            "    ",
-            "      ",
-        )
-    if has_cascade(run):
-        for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
-            lines += folded(safe(line), width, "    ", "      ")
-    if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):
-        name = short_id(run.meta.id)
-        again = f"evenhand label {name} --draw 60, then evenhand calibrate {name}"
-        lines += folded(f"to calibrate again: {again}", width, "    ", "      ")
-    canaries = canaries_of(run)
-    for sentence in () if canaries is None else canary_sentences(canaries):
-        lines += folded(sentence, width, "    ", "      ")
-    return lines
-
-
-def crowded(rates: Iterable[JudgedRate]) -> dict[str, str]:
-    """Unlabelled metrics that are named by their criteria, of one kind and many, each with few outputs: their kinds.
-
-    Criteria that are filled in from the case, or written for each test, make such metrics: one for each case. A line
-    for each would say nothing.
-    """
-    kinds: dict[str, str] = {}
-    large: set[str] = set()
-    for one in rates:
-        kind, quote, _ = one.metric.partition(' "')
-        if quote and one.status == "missing" and not one.fallback and one.items < FEWEST_PAIRS:
-            kinds[one.metric] = kind
-        else:
-            large.add(one.metric)
-    kinds = {metric: kind for metric, kind in kinds.items() if metric not in large}
-    sizes = Counter(kinds.values())
-    return {metric: kind for metric, kind in kinds.items() if sizes[kind] >= CROWD}
-
-
-def crowd_lines(crowds: Mapping[str, str], rates: Iterable[JudgedRate]) -> Iterator[str]:
-    """A line for each kind of such metrics: how many they are, and how to make them one."""
-    outputs: Counter[str] = Counter()
-    models: dict[str, dict[str, None]] = {}
-    for one in rates:
-        if (kind := crowds.get(one.metric)) is not None:
-            outputs[kind] += one.items
-            models.setdefault(kind, {})[one.model] = None
-    sizes = Counter(crowds.values())
-    for kind, of in outputs.items():
-        by = ", ".join(map(safe, models[kind]))
-        yield (
-            f"{safe(kind)}: {sizes[kind]:,} criteria, {count(of, 'output')}, by {by} · {NOT_CHECKED};"
-            f" {ONE_METRIC}"
-        )
+def _judge_lines(judge: JudgeCalibration) -> Iterator[str]:
+    """What labels say of a judge; without labels, only that there are none."""
+    v = judge.verdicts
+    yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
+    yield f"  {judge.verdict}: {judge.why}"
+    yield f"  labels     {v.labels} of {count(v.items, 'judged output')}"
+    yield f"  raw        {rate(judge.raw)}"
+    if judge.corrected is not None:
+        yield f"  corrected  {rate(judge.corrected)}"
+    if v.labels:
+        yield f"  TPR        {rate_or_dash(judge.tpr)}   share of the outputs people pass that the judge passes"
+        yield f"  TNR        {rate_or_dash(judge.tnr)}   share of the outputs people fail that the judge fails"
+        yield f"  agreement  {agreement_words(judge, judge.people)}"
+    if judge.alternative is not None:
+        yield f"  people     {_alternative_words(judge.alternative)}"
+    if judge.jury is not None:
+        yield from jury_lines(judge.jury)
+    if judge.rho2 is not None and v.labels >= FEWEST_WORTH:
+        yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
+    if judge.probabilities is not None and v.labels >= FEWEST_WORTH:
+        yield from probability_lines(judge.probabilities)
+    if v.labels >= FEWEST_WORTH:
+        yield f"  {worth_line(judge)}"
+    if judge.scores is not None:
+        yield from score_lines(judge)
+    for i, line in enumerate(() if judge.cascade is None else judge.cascade.lines()):
+        yield f"  {'' if i else 'cascade':<9}  {line}"
 
 
 def score_lines(judge: JudgeCalibration) -> Iterator[str]:
@@ -238,66 +125,12 @@ def score_lines(judge: JudgeCalibration) -> Iterator[str]:
     if now is not None and later is not None:
         now, later = _as_measured(one.corrected, now, later, 1 + more / one.labels)
         line = f"  {safe(judge.metric)}: {one.labels:,} scores give ±{now:.2f}"
-        yield f"{line}; {more} more would give ±{later:.2f}" if more else line
+        yield line + _more_would(more, f"±{now:.2f}", f"±{later:.2f}")
 
 
 def mean_words(mean: Estimate) -> str:
     """A mean with its interval: `4.10 [3.81–4.37]`."""
     return f"{hundredths(mean.value)} [{hundredths(mean.low)}–{hundredths(mean.high)}]"
-
-
-def standing(one: JudgedRate) -> str:
-    """A judged rate in words, and the mean of the judge's scores: corrected beside raw, or that nobody checked it."""
-    mean = one.mean
-    if mean is None or mean.corrected is None:
-        looked = f" · {LOOKED}" if one.stopped and one.corrected is not None else ""
-        return f"{_rate_words(one)}{looked}"
-    corrected = f"{mean_words(mean.corrected)} corrected, {count(mean.labels, 'score')}"
-    looked = f" · {LOOKED}" if one.stopped else ""
-    return f"{_rate_words(one)} · mean {corrected} · raw mean {mean_words(mean.raw)}{looked}"
-
-
-def _rate_words(one: JudgedRate) -> str:
-    left_out = f" · {count(one.errors, 'output')} left out: {NO_VERDICT}" if one.errors else ""
-    fallback = f" · {count(one.items, 'verdict')} of the fallback" if one.fallback else ""
-    return f"{_standing_words(one)}{fallback}{left_out}"
-
-
-def _standing_words(one: JudgedRate) -> str:
-    if one.corrected is not None:
-        labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
-        votes = " by weighted votes" if one.by_votes else ""
-        corrected, raw = f"{rate(one.corrected)} corrected{votes}, {labels}", rate(one.raw)
-        # A correction that gates ignore doesn't come first.
-        if one.doubt:
-            return f"{raw} by {safe(one.model)} · {corrected}{doubt_about(one)}"
-        return f"{corrected} · raw {raw} by {safe(one.model)}"
-    raw = f"{rate(one.raw)} by {safe(one.model)}"
-    if one.status == "stale":
-        return f"{raw} · calibration is stale: {', '.join(one.changed)} changed"
-    if one.why:
-        return f"{raw} · labelled, and not corrected: {one.why}"
-    if one.status == "fresh":
-        return f"{raw} · labelled, and not corrected: see `evenhand calibrate`"
-    if one.changed:
-        other = "other evals" if OTHER_EVALS in one.changed else "another judge"
-        return f"{raw} · {NOT_CHECKED}: the calibration is for {other}"
-    return f"{raw} · {NOT_CHECKED}"
-
-
-def doubt_about(*rates: JudgedRate) -> str:
-    """Why corrected rates may not stand in a gate; empty where they may."""
-    doubts = dict.fromkeys(rate.doubt for rate in rates if rate.doubt)
-    return f" · {', '.join(doubts)}: see `evenhand calibrate`" if doubts else ""
-
-
-def state_of(one: JudgedRate) -> str:
-    """Where a judged rate stands, in two or three words."""
-    if one.corrected is not None:
-        return one.doubt or "corrected"
-    if one.status == "stale":
-        return "calibration is stale"
-    return "labelled, not corrected" if one.why or one.status == "fresh" else "not checked"
 
 
 def rate(estimate: Estimate) -> str:
@@ -315,7 +148,14 @@ def worth_line(judge: JudgeCalibration) -> str:
     now, later = _as_measured(judge.corrected, now, later, 1 + more / v.labels)
     labels = "1 label gives" if v.labels == 1 else f"{v.labels:,} labels give"
     line = f"{safe(judge.metric)}: {labels} ±{percent(now)}"
-    return f"{line}; {more} more would give ±{percent(later)}" if more else line
+    return line + _more_would(more, f"±{percent(now)}", f"±{percent(later)}")
+
+
+def _more_would(more: int, now: str, later: str) -> str:
+    """What more labels would bring; empty where there is nothing left to label."""
+    if not more:
+        return ""
+    return f"; {more} more would " + ("hardly change that" if later == now else f"give {later}")
 
 
 def _as_measured(
@@ -469,7 +309,7 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
         # An interval shrinks with the square root of the number of labels.
         later = now * math.sqrt(n / (n + more))
         line = f"  {n} labels give ±{percent(now)} or less"
-        yield f"{line}; {more} more would give about ±{percent(later)}" if more else line
+        yield line + _more_would(more, f"±{percent(now)}", f"±{percent(later)}")
     for warning in one.warnings:
         yield f"  note: {warning}"
 

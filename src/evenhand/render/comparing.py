@@ -29,6 +29,9 @@ from evenhand.core.wording.words import count, safe
 from evenhand.engine.replay.summary import replay_note
 from evenhand.store.run_lookup import called
 
+NAMED = 3
+"""So many variants without a counterpart are named."""
+
 
 class Comparison(ComparedRuns, Framed):
     """Two runs, or columns of runs, on the cases of both: printed, a line for each metric and what changed."""
@@ -133,7 +136,9 @@ def _notes(around: Circumstances) -> Iterator[str]:
     first, second = around.runs
     yield from filter(None, map(_unfinished, around.runs))
     yield from filter(None, (replay_note(run.meta) for run in around.runs))
-    yield from (f"has no counterpart: {name}" for name in around.without_counterpart)
+    if alone := around.without_counterpart:
+        more = f" and {len(alone) - NAMED} more" if len(alone) > NAMED else ""
+        yield f"without a counterpart: {', '.join(alone[:NAMED])}{more}"
     before, now = _to_reach(first.meta), _to_reach(second.meta)
     if before != now:
         yield f"bounds of the run: {before} in the first, {now} in the second; comparisons ignore that"

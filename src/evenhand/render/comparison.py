@@ -28,6 +28,7 @@ from evenhand.analysis.comparison.variants import (
     too_few,
 )
 from evenhand.analysis.summaries.column_names import SHORT
+from evenhand.analysis.trust.calibrated import JudgedRate
 from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED
 from evenhand.core.document import as_object, filled
 from evenhand.core.json_shapes import finite, is_array, is_object
@@ -43,13 +44,13 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.calibration_text import crowd_lines, crowded, doubt_about
 from evenhand.render.comparison_document import (
     CompareChange,
     CompareDocument,
     CompareLeftOut,
     CompareResult,
 )
+from evenhand.render.judged_rates import MANY, crowd_lines, crowded, doubt_about
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 
@@ -114,7 +115,7 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     text += [f"! undecided, as {why}" for why in shared]
     text += [*_judged_lines(comparison, pairs), *comparison.notes]
     if few:
-        prefix = "".join(f"{each}; " for each in few) if len(comparison.results) > 1 else ""
+        prefix = f"{too_few(' and '.join(few))}; " if len(comparison.results) > 1 else ""
         text.append(f"{prefix}`evenhand info power` says how many cases show a difference")
     return text
 
@@ -136,8 +137,14 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
     rates = [rate for each in comparison.judged for rate in (each.first, each.second)]
     crowds = crowded(rates)
     measured = {result.metric for result in comparison.results}
+    alike = _uncorrected(comparison)
+    for key, several in alike.items():
+        raw = [each.second.raw.value - each.first.raw.value for each in several]
+        ends = dict.fromkeys(points(end(raw)) for end in (min, max))
+        moved = f"{' to '.join(ends)} points by the judge"
+        yield f"  {safe(key[0])} · {len(several)} pairs of variants: {moved} · {key[1]}"
     for each in comparison.judged:
-        if each.metric in crowds:
+        if each.metric in crowds or any(each in several for several in alike.values()):
             continue
         line = judged_line(each, pairs.get(each.columns, ""))
         alone = each.corrected is None and each.metric not in measured
@@ -148,6 +155,16 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
         if one is not None and one.low <= 0 <= one.high and verdicts & {"better", "worse"}:
             yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
     yield from (f"  {line}" for line in crowd_lines(crowds, rates))
+
+
+def _uncorrected(comparison: ComparedRuns) -> dict[tuple[str, str], list[JudgedDifference]]:
+    """Differences that aren't corrected, by metric and by why, where there are MANY of one kind: they share a line."""
+    crowds = crowded([rate for each in comparison.judged for rate in (each.first, each.second)])
+    groups: dict[tuple[str, str], list[JudgedDifference]] = {}
+    for each in comparison.judged:
+        if each.corrected is None and each.mean is None and each.metric not in crowds:
+            groups.setdefault((each.metric, _doubt(each)), []).append(each)
+    return {key: several for key, several in groups.items() if len(several) >= MANY}
 
 
 def judged_line(each: JudgedDifference, pair: str = "") -> str:
@@ -185,16 +202,28 @@ def _doubt(each: JudgedDifference) -> str:
     """Why a difference isn't corrected, in words."""
     if each.first.why and each.first.why == each.second.why:
         return f"labelled, and not corrected: {each.first.why}"
-    sides: list[str] = []
+    if each.first.status == each.second.status == "missing":
+        return NOT_CHECKED
+    sides: dict[str, str] = {}
     for which, rate in (("first", each.first), ("second", each.second)):
         if rate.why:
             return f"the {which} is labelled, and not corrected: {rate.why}"
         if rate.corrected is None:
-            stale = f"stale in the {which} ({', '.join(rate.changed)} changed)"
-            sides.append(stale if rate.status == "stale" else f"none for the {which}")
-    if each.first.status == each.second.status == "missing":
-        return NOT_CHECKED
-    return f"{NOT_CHECKED}: the calibration is {' and '.join(sides)}"
+            sides[which] = _lack(rate)
+    if len(sides) > 1 and len(set(sides.values())) == 1:
+        return f"{NOT_CHECKED}: both have {sides['first']}"
+    return (
+        f"{NOT_CHECKED}: {' and '.join(f'the {which} has {lack}' for which, lack in sides.items())}"
+    )
+
+
+def _lack(rate: JudgedRate) -> str:
+    """What a rate has in place of a calibration that corrects it."""
+    if rate.status == "stale":
+        return f"a stale calibration ({', '.join(rate.changed)} changed)"
+    if rate.status == "fresh":
+        return "labels that correct nothing (see `evenhand calibrate`)"
+    return "no calibration"
 
 
 def _pair_labels(comparison: ComparedRuns) -> dict[tuple[str, str], str]:
@@ -318,7 +347,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     if result.verdict == "undecided" and not n:
         return " (no case has a value in both)"
     if (few := _too_few(result)) is not None:
-        return f" ({few})"
+        return f" ({too_few(few)})"
     if result.data.unscaled:
         return (
             f" ({UNSCALED})" if result.verdict == "undecided" else f" (in most cases; {UNSCALED})"
@@ -349,14 +378,13 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
 
 
 def _too_few(result: Compared) -> str | None:
-    """That there are too few cases, or clusters of them, for any verdict; None where there are enough, or none."""
+    """How many cases, or clusters of them, are too few for any verdict; None where there are enough, or none."""
     n, groups = result.n, len(result.data.clusters)
     if result.withheld:
         return None
     if result.verdict != "undecided" or result.open or not n or groups >= FEWEST:
         return None
-    few = count(n, "case") if n < FEWEST else count(groups, "cluster")
-    return too_few(few)
+    return count(n, "case") if n < FEWEST else count(groups, "cluster")
 
 
 def below(result: Compared) -> Iterator[str]:

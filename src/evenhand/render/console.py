@@ -124,7 +124,7 @@ def _judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     """What judges said, and what it is worth; nothing where none was asked."""
     if not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
-    from evenhand.render.calibration_text import judged_or_damaged  # noqa: PLC0415 (imported on use)
+    from evenhand.render.judged_rates import judged_or_damaged  # noqa: PLC0415 (imported on use)
 
     return judged_or_damaged(run, names, width)
 
@@ -337,6 +337,11 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
         parts.append(count(totals.calls, "call") + replayed)
         if totals.tokens_in or totals.tokens_out:
             parts.append(tokens(totals.tokens_in, totals.tokens_out))
+    # Trials that were broken off have answers, too, which are paid for and kept.
+    if totals.trials < run.meta.planned and not run.alive:
+        beyond = sum(used.calls for used in run.usage() if used.role != "setup") - totals.calls
+        if beyond > 0:
+            parts.append(f"{count(beyond, 'call')} of unfinished trials")
     if totals.calls or spend.calls:
         parts.append(paid(spend.cost_usd, scripted=run.meta.is_scripted))
     if spend.wasted:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from evenhand.analysis.summaries.column_names import in_ranges
-from evenhand.analysis.summaries.grid import KEPT, Grid
+from evenhand.analysis.summaries.grid import Grid
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import clip, columns, count, folded, number, safe, short_id
@@ -37,7 +37,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     totals = grid.totals
     whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
     lines: list[str] = []
-    left = printed = unread = 0
+    left = printed = 0
     alike = _alike(run, grid, whole)
     reasons: set[str] = set()
     for variant, places in enumerate(grid.failed):
@@ -56,7 +56,6 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         reasons |= {why for why, _ in listed if why in alike}
         printed += len(listed)
         left += totals[variant].failed - sum(len(trials) for _, trials in listed) - known
-        unread += totals[variant].failed - len(places)
     for variant in whole[:SHOWN]:
         for trial in _trials(run, grid.failed[variant][:1]):
             where = f"all {totals[variant].failed:,}"
@@ -67,9 +66,8 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     left += sum(totals[variant].failed for variant in whole[SHOWN:])
     if left:
         rest = f"    … and {count(left, 'more failure')}"
-        of_unread = f" (only the first {KEPT} are read)" if left == unread else ""
         listed = f": evenhand show {short_id(run.meta.id)} --where status:fail"
-        whole = (f"{rest}{of_unread}{listed}", f"{rest}{listed}", f"{rest}{of_unread}", rest)
+        whole = (f"{rest}{listed}", rest)
         lines.append(ink(next((one for one in whole if columns(one) <= width), rest), "dim"))
     return [*lines, *_errors(run, grid, width, ink)]
 

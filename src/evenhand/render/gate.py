@@ -201,11 +201,11 @@ def _advised(more: int, advice: Advice | None, predicted: int) -> str:
             f"{number:,} in the {side}" for side, number in again.items() if number
         )
         repeats = f"more repeats of each case ({sides})"
-        what = f"{what} and {repeats}" if cases else f"{repeats}, no more cases,"
+        what = f"{what} and {repeats}" if cases else f"{repeats} alone"
     elif advice is not None and advice.of_sample:
         what = f"about {rounded(cases)} more of the cases that were left out"
     elif advice is not None and advice.repeated:
-        what = f"{what.removesuffix(',')}, no more repeats,"
+        what = f"{what.removesuffix(',')}, repeated as before,"
     cost = "" if advice is None else cost_words(advice.calls, advice.cost_usd)
     if cost and advice is not None and not advice.of_sample and (cases or advice.baseline_repeats):
         cost += ", including a new baseline"

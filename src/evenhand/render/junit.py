@@ -21,7 +21,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.wording.json_text import writer
 from evenhand.core.wording.words import count, in_one_line, number, safe
-from evenhand.render.calibration_text import standing
+from evenhand.render.judged_rates import standing
 from evenhand.store.runfile import RunFile
 
 # XML 1.0 has no place for these, escaped or not; `safe` has shown the controls already.

@@ -21,10 +21,10 @@ from evenhand.core.wording.words import (
     short_id,
     tokens,
 )
-from evenhand.render.calibration_text import judged_or_damaged
 from evenhand.render.failures import failure_lines
 from evenhand.render.findings import findings
 from evenhand.render.heading import heading_of
+from evenhand.render.judged_rates import judged_or_damaged
 from evenhand.render.requirements import requirement_lines
 from evenhand.render.run_warnings import usage_line, warnings
 from evenhand.render.tag_tables import classification_lines, slice_lines

@@ -15,7 +15,7 @@ from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check, is_bool
 from evenhand.core.traits import Traits
-from evenhand.scorers.opposite import Question, refuse_opposite
+from evenhand.scorers.opposite import Question, opposite_value, refuse_opposite
 
 ScorerResult = bool | float | Score
 """What a function may say of an output."""
@@ -97,7 +97,8 @@ class FunctionScorer(Question):
                 f"{self} gave the number {score.value:g}, and only a verdict has an opposite",
                 hint="Leave the ~ out, and write at_least= or at_most=.",
             )
-        return replace(score, value=1.0 - score.value, passed=not score.passed)
+        value = opposite_value(score.value, score.scale)
+        return replace(score, value=value, passed=not score.passed)
 
     def __invert__(self) -> Self:
         """The opposite.

@@ -35,9 +35,9 @@ class Jury(Question):
     """Several judges answer the same question: `Jury([one, two, three], of=Passes("is polite"))`.
 
     Of verdicts, more than half must pass, and the score is the share that does. A judge that gives none leaves the
-    verdict standing where it could not have changed it; otherwise it is an error. Of scores it is the mean, and every
-    judge must give one. The metadata holds each judge's answer, and how far they lie apart: `agreement`, the share
-    that the larger side has, `spread` and `deviation` (the sample's; None for one judge).
+    verdict standing where it could not have changed it, without a score; otherwise it is an error. Of scores it is the
+    mean, and every judge must give one. The metadata holds each judge's answer, and how far they lie apart:
+    `agreement`, the share that the larger side has, `spread` and `deviation` (the sample's; None for one judge).
 
     Args:
         judges: Who judges. The same one may be named several times: it is asked as often.
@@ -122,9 +122,13 @@ class Jury(Question):
             )
         values = [score.value for score in scores if score.value is not None]
         metadata["agreement"] = max(yes, no) / len(verdicts)
-        metadata.update(_dispersion(values))
         with_majority = next((s for s in scores if s.passed is passed), scores[0])
-        reason = f"{yes} of {len(verdicts)} judges pass it: {with_majority.reason}"
+        without = f", and {len(errors)} gave no verdict" if errors else ""
+        reason = f"{yes} of {size} judges pass it{without}: {with_majority.reason}"
+        # A share or a mean of the others would be one of another jury.
+        if errors or len(values) < size:
+            return Score(None, passed, reason, metadata)
+        metadata.update(_dispersion(values))
         return Score(fmean(values), passed, reason, metadata, _means(scores))
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from evenhand.core.arguments import checked_class
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.record import Record
-from evenhand.core.score import SHARES, Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.core.traits import Traits, label_of, traits_of
 
 _NOT = "not "
@@ -83,8 +83,7 @@ class Not(Record, frozen=True):
             raise ScoreError(
                 f"{label_of(self.scorer)} gave {score.value:g} without a verdict", hint=hint
             )
-        # A score outside of 0 to 1 must not give an opposite that is outside of it, too.
-        value = score.value if self.keeps_score else min(1.0, max(0.0, 1.0 - score.value))
+        value = score.value if self.keeps_score else opposite_value(score.value, score.scale)
         reason = score.reason
         if score.passed and not reason:
             reason = f"{label_of(self.scorer)} passes"
@@ -105,6 +104,17 @@ class Not(Record, frozen=True):
                 if pattern.match(label):
                     return pattern.sub(words, label)
         return self.word + label
+
+
+def opposite_value(value: float, scale: Scale | None) -> float:
+    """What a number becomes where the verdict is turned round; on a scale of its own, it stays.
+
+    A score outside of 0 to 1 must not give an opposite that is outside of it, too.
+
+    >>> opposite_value(0.25, None), opposite_value(4, (1, 5)), opposite_value(30, None)
+    (0.75, 4, 0.0)
+    """
+    return value if scale not in (None, SHARES) else min(1.0, max(0.0, 1.0 - value))
 
 
 def opposite(scorer: Any) -> Not:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.run import TrialResult
+from evenhand.core.run import TrialResult, full_cost
 from evenhand.core.score import Scale
 
 T = TypeVar("T")
@@ -30,8 +30,10 @@ class NamedOutcome(msgspec.Struct, gc=False):
     """As much of an expectation's outcome as it takes to see whether its metric has a number."""
 
     outcome: str
+    name: str = ""
     score: float | None = None
     metric: str = ""
+    named: dict[str, float] = {}
 
 
 class NamedScores(msgspec.Struct, gc=False):
@@ -76,11 +78,19 @@ class MeasuredTrial(msgspec.Struct, kw_only=True):
     score: float | None = None
     latency_s: float | None = None
     cost_usd: float | None = None
+    saved_usd: float | None = None
+    cached: int = 0
+    taken: str = ""
     scale: Scale | None = None
     outcomes: list[MeasuredOutcome] = []
     named_scores: dict[str, float] = {}
     metadata: dict[str, Any] = {}
     expected: Any = None
+
+    @property
+    def full_cost_usd(self) -> float | None:
+        """What its calls cost, whoever paid for them."""
+        return full_cost(self)
 
 
 class SearchedError(msgspec.Struct, gc=False):

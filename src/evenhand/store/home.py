@@ -109,6 +109,13 @@ def lock_of(run: Path) -> Path:
     return folder.parent / "locks" / f"{run.stem}.lock"
 
 
+def left_beside(lock: Path) -> list[Path]:
+    """What a killed writer left beside its lock: what it was running then, in the words of the cases."""
+    with contextlib.suppress(OSError):
+        return [file for file in lock.parent.iterdir() if file.stem == lock.stem and file != lock]
+    return []
+
+
 class Lock:
     """A lock that is held until it is released or its process ends."""
 

@@ -42,6 +42,7 @@ from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.home import Lock, lock_of, make_folder
 from evenhand.store.opened import own_meta
+from evenhand.store.replacing import OF_SQLITE, created
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.writer import (
@@ -120,18 +121,21 @@ class Journal:
             lock = Lock(lock_of(path), f"run {meta.id}")
             if replaces:
                 _forget(path)
-            # SQLite would make the file with the rights of the umask, and open one that is there.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            # Whoever is killed here leaves no half file, which would be the latest run.
+            with created(path, 0o600, "new") as file:
+                _begin(file, meta)
             complete = True
-            db = _connect(path, _LARGE_PAGE if meta.planned >= _MANY else None)
-            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
-            db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
+            db = _connect(path)
+            # This begins the log: if it vanishes, that is noticed. The first row syncs it, and its folder.
+            db.execute("pragma synchronous = off")
+            db.execute("update run set meta = meta")
+            db.execute(_DURABLE)
         except (OSError, sqlite3.Error) as error:
             remedy = _remedy(error, path)
             if db is not None:
                 db.close()
             if complete:
-                _forget(path)  # half a file would be the latest run
+                _forget(path)
             if lock is not None:
                 lock.release()
             raise StoreError(
@@ -472,6 +476,8 @@ class Journal:
             if writer.spool or writer.failed is not None:
                 writer.end(ending)
             self._db.execute("pragma wal_checkpoint(truncate)")
+            # All is on the disk now but that there is no log, which makes no difference after a power cut.
+            self._db.execute("pragma synchronous = off")
             # Where somebody is reading it, the files beside it stay.
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("pragma journal_mode = delete")
@@ -541,19 +547,34 @@ _LARGE_PAGE = 8_192
 """Bytes: rows of a few hundred leave less of a larger page unused. Of few trials, thirty tables are most of a file."""
 
 
-def _connect(path: Path, page: int | None = None) -> sqlite3.Connection:
+_DURABLE = "pragma synchronous = full"
+"""`normal` syncs at checkpoints only: a power cut would take replies that were paid for."""
+
+
+def _begin(file: Path, meta: RunMeta) -> None:
+    """Makes a run file of this empty one, which is not in its place yet."""
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
+        if meta.planned >= _MANY:
+            db.execute(f"pragma page_size = {_LARGE_PAGE}")
+        db.execute("pragma synchronous = off")  # once, when it is whole
+        prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(file))
+        db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
+        db.execute("pragma journal_mode = wal")
+    # SQLite throws away the log of an empty file, which this would be after a power cut.
+    with file.open("rb") as whole:
+        os.fsync(whole.fileno())
+
+
+def _connect(path: Path) -> sqlite3.Connection:
     # Opened and closed in the loop's thread, written in the writer's.
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=32)
-    if page is not None:
-        db.execute(f"pragma page_size = {page}")
     db.execute("pragma journal_mode = wal")
-    # `normal` syncs at checkpoints only: a power cut would take replies that were paid for.
-    db.execute("pragma synchronous = full")
+    db.execute(_DURABLE)
     return db
 
 
 def _forget(path: Path) -> None:
-    for tail in ("", "-wal", "-shm"):
+    for tail in OF_SQLITE:
         with contextlib.suppress(OSError):
             Path(f"{path}{tail}").unlink()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import field
 
@@ -28,6 +29,7 @@ class MetricSums(MutableRecord):
         least: The lowest value there is; infinite for none.
         most: The highest.
         without: How many trials came to an end without measuring it.
+        expected: Whether some trial has an expectation that measures it, or was to.
     """
 
     cases: dict[str, CaseSum] = field(default_factory=dict[str, CaseSum])
@@ -35,6 +37,7 @@ class MetricSums(MutableRecord):
     least: float = math.inf
     most: float = -math.inf
     without: int = 0
+    expected: bool = False
 
     @property
     def values(self) -> int:
@@ -59,7 +62,72 @@ class MetricSums(MutableRecord):
             self.scale = min(low, scale[0]), max(high, scale[1])
 
 
-OWN: Mapping[str, str] = {"score": "score", "latency": "latency_s", "cost": "cost_usd"}
+K = TypeVar("K")
+
+
+class FurtherNumbers(Generic[K]):
+    """Trials of a column that failed while an expectation was in error that gives numbers of other names elsewhere.
+
+    Such an expectation gives none when it is in error, and nothing in its trial says that they are missing:
+    `Score(…, named=…)` of a scorer that raised.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[str, set[str]] = {}
+        self._in_error: list[tuple[K, frozenset[str], list[str]]] = []
+
+    def add(self, key: K, trial: NumberedTrial, there: Iterable[str] = ()) -> None:
+        """Takes a trial. One in error is an error of everything anyway.
+
+        Args:
+            key: What `lost` names it by.
+            trial: It.
+            there: What it measures beside what its expectations are called.
+        """
+        for one in trial.outcomes:
+            if one.outcome in ("pass", "fail") or one.named:
+                self._names.setdefault(one.name, set()).update(one.named)
+        in_error = [one.name for one in trial.outcomes if one.outcome == "error"]
+        if in_error and trial.outcome != "error":
+            own = (name for one in trial.outcomes for name in (one.name, one.metric))
+            self._in_error.append((key, frozenset((*there, *own, *OWN)), in_error))
+
+    def lost(self, metric: str) -> Iterator[K]:
+        """The trials whose expectations in error may have given a number of this name.
+
+        An expectation that passes or fails in no trial of the column may have given any.
+        """
+        anywhere = any(metric in names for names in self._names.values())
+        for key, there, names in self._in_error if anywhere else ():
+            if metric not in there and any(metric in self._names.get(n, (metric,)) for n in names):
+                yield key
+
+
+class NumberedOutcome(Protocol):
+    """As much of an expectation's outcome as says which numbers it gives."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def metric(self) -> str: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def named(self) -> Mapping[str, float]: ...
+
+
+class NumberedTrial(Protocol):
+    """As much of a trial as says which numbers its expectations give."""
+
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def outcomes(self) -> Sequence[NumberedOutcome]: ...
+
+
+LOWER = frozenset({"latency", "cost"})
+"""What every trial measures in seconds or dollars: less is better, and there is no highest value."""
+OWN: Mapping[str, str] = {"score": "score", "latency": "latency_s", "cost": "full_cost_usd"}
 """What every trial measures, by the name that it has where no expectation is called so."""
 
 
@@ -69,8 +137,8 @@ def measured(
     """What trials measure under these names, and the names of all that they measure.
 
     A name is that of a metric, of an expectation, or one of OWN. A trial in which an expectation of this name is in
-    error, or which is in error itself before it came to it, counts as an error; one that did not expect it does not
-    count.
+    error, or one that gives such a number elsewhere, or which is in error itself before it came to it, counts as an
+    error; one that did not expect it does not count.
 
     Returns:
         The sums by name and column, and the names that there are.
@@ -78,20 +146,26 @@ def measured(
     columns = tuple(dict.fromkeys(names))
     sums: dict[tuple[str, int], MetricSums] = {}
     there: set[str] = set()
+    further: dict[int, FurtherNumbers[str]] = {}
     for trial in measured_trials(run):
         numbers = _numbers(trial)
         there.update(numbers)
+        further.setdefault(trial.variant, FurtherNumbers()).add(trial.case, trial, numbers)
         for name in columns:
-            number = numbers.get(name)
-            if number is None:
-                value, scale, failed = _own(trial, name)
-            else:
-                value, scale, failed = number
+            # What does not apply is known to have no number, and applies in other trials.
+            expected = any(name in (one.name, one.metric) for one in trial.outcomes)
+            own = (None, None, False) if expected else _own(trial, name)
+            value, scale, failed = numbers.get(name, own)
             column = sums.setdefault((name, trial.variant), MetricSums())
+            column.expected = column.expected or expected
             if value is not None or failed:
                 column.add(trial.case, value, scale)
             else:
                 column.without += 1
+    for (name, variant), column in sums.items():
+        for case in further[variant].lost(name) if column.values else ():
+            column.add(case, None)
+            column.without -= 1
     return sums, there
 
 

@@ -14,8 +14,9 @@ from evenhand.core.remark import Remarks, checked, first_tags
 from evenhand.core.run import RunMeta
 from evenhand.core.wording.words import clip
 from evenhand.store.adding import added_to
-from evenhand.store.home import Lock, lock_of
+from evenhand.store.home import Lock, left_beside, lock_of
 from evenhand.store.opened import BY, own_meta, remarks_in
+from evenhand.store.replacing import OF_SQLITE
 
 
 def remark(
@@ -96,9 +97,11 @@ def delete(path: Path) -> None:
     try:
         # The run file goes first: if it cannot be deleted, its log has to stay beside it.
         path.unlink()
-        for beside in ("-wal", "-shm"):
+        for beside in OF_SQLITE[1:]:
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + beside).unlink()
+        for left in left_beside(lock_of(path)):  # if it was killed
+            left.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{path} cannot be deleted: {error}") from error
     finally:

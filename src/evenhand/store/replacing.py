@@ -8,18 +8,21 @@ holds is what a killed writer left, and whoever writes next to the same place re
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import itertools
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from evenhand.core.errors import UsageError
 
 LOOKED_AT = 8
 """So many writers to one place may have been killed at the same time, and all that they left is removed."""
-_OF_SQLITE = ("", "-journal", "-wal", "-shm")
-"""What a killed writer of a run file leaves: the file, and what SQLite had beside it."""
+OF_SQLITE = ("", "-journal", "-wal", "-shm")
+"""The ends of the names of a run file, and of what SQLite has beside it."""
 
 
 @contextlib.contextmanager
@@ -57,6 +60,48 @@ def replaced(path: Path) -> Iterator[Path]:
             # The umask may have taken away what the earlier file allowed.
             file.chmod(earlier)
         file.replace(path)
+
+
+@contextlib.contextmanager
+def created(path: Path, mode: int = 0o666, name: str | None = None) -> Iterator[Path]:
+    """A new file that is there when it is whole, unless something is raised. Nothing is written over.
+
+    Args:
+        path: The place.
+        mode: The permissions of the file, less the umask.
+        name: What several such places have in common, so that a killed writer's file is removed by the next one.
+
+    Raises:
+        FileExistsError: Something is there already.
+    """
+    with beside(path if name is None else path.with_name(name), mode) as file:
+        yield file
+        try:
+            os.link(file, path)
+        except OSError as error:
+            if isinstance(error, FileExistsError) or os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+            file.replace(path)  # a file system without links
+
+
+def written_to(path: Path) -> contextlib.AbstractContextManager[Path]:
+    """Where to write what takes the place of `path`, as `replaced` has it; a terminal or a pipe is written to."""
+    is_stream = path.exists() and not path.is_file()
+    return contextlib.nullcontext(path) if is_stream else replaced(path)
+
+
+def write_committed(document: Mapping[str, Any], path: Path) -> None:
+    """Writes a document as a file that is made to be committed: sorted and indented, so that a change shows in a diff.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    text = json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True)
+    try:
+        with written_to(path) as file:
+            file.write_text(text + "\n", "utf-8")
+    except (OSError, UnicodeEncodeError) as error:
+        raise UsageError(f"{path} cannot be written: {error}") from error
 
 
 def replace_file(data: bytes, path: Path, is_one: Callable[[Path], bool], kind: str) -> None:
@@ -138,7 +183,7 @@ def _is_free(file: Path) -> bool:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if is_at(number, file):
             # The file itself goes last: while its name is there, others see that something is left to remove.
-            for end in reversed(_OF_SQLITE):
+            for end in reversed(OF_SQLITE):
                 file.with_name(file.name + end).unlink(missing_ok=True)
     except OSError:
         return False

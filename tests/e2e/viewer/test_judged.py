@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.calibration import calibrate
-from evenhand.render.calibration_text import standing
+from evenhand.render.judged_rates import standing
 from evenhand.store.runfile import RunFile
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "judge"

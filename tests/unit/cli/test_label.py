@@ -132,3 +132,20 @@ def test_a_document_of_labels_is_of_their_codes(evenhand: Evenhand):
     """What else `label` does prints none, and says so."""
     assert "--json needs --codes" in evenhand("label", "--json")[1]
     assert evenhand("label", "--codes", "--json")[0] == 0
+
+
+def test_items_of_several_metrics_are_explained(evenhand: Evenhand):
+    """Five outputs of two metrics are ten rows to fill in; one metric may be chosen."""
+    Path("two").mkdir()
+    rubrics = "".join(f"    - {{type: llm-rubric, value: {one}, metric: {one}}}\n" for one in "ab")
+    Path("two/promptfooconfig.yaml").write_text(
+        "prompts: ['Hi {{n}}']\nproviders: [openai:chat:gpt-5-mini]\ndefaultTest:\n  assert:\n"
+        f"{rubrics}tests: [{', '.join(f'{{vars: {{n: {n}}}}}' for n in range(6))}]\n",
+        "utf-8",
+    )
+    Path("two/offline.jsonl").write_text('{"match": "", "reply": {"reason": "ok", "pass": true}}\n')
+    evenhand("run", "two", "--offline")
+    told = evenhand("label", "latest", "--draw", "5", "--to", "x.csv")[1]
+    assert "10 items (5 outputs × 2 metrics; --metric chooses) to label written to x.csv" in told
+    told = evenhand("label", "latest", "--draw", "1", "--metric", "a", "--to", "y.csv")[1]
+    assert "1 item to label written to y.csv" in told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.core.expect import all_pass, named_scores, weighted_mean
+from evenhand.core.expect import all_pass, named_scores, share_passed, weighted_mean
 from evenhand.core.run import Totals, verdict
 from evenhand.core.score import Outcome
 
@@ -33,6 +33,13 @@ def test_every_expectation_must_pass(outcomes, state, score):
     """A failure decides, then an error; what did not apply and what has no weight take no part."""
     made = all_pass(outcomes)
     assert (made.outcome, made.score) == (state, score)
+
+
+def test_a_verdict_without_a_number_counts_in_the_share_that_passed():
+    """Only an error leaves the share open."""
+    outcomes = [outcome("pass"), outcome("fail", 0.0), outcome("fail", weight=2.0)]
+    assert (share_passed(outcomes).outcome, share_passed(outcomes).score) == ("fail", 0.25)
+    assert share_passed([*outcomes, outcome("error")]).score is None
 
 
 def test_the_reason_is_that_of_the_first_outcome_that_decided():

@@ -102,6 +102,8 @@ def test_a_shorter_wait_does_not_open_an_account_that_is_closed_for_longer(timel
     ("error", "kind", "says"),
     [
         (slow_down(86_400.0), QuotaExhausted, "left alone for 24.0 hours: slow down"),
+        (slow_down(3 * 86_400.0), QuotaExhausted, "left alone for 3 days: slow down"),
+        (slow_down(1e20), QuotaExhausted, "left alone for more than a year: slow down"),
         (
             Overloaded("upkeep", retry_after_s=3600.0),
             Unreachable,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from evenhand.core.errors import CodeError, UsageError
+from evenhand.core.errors import CodeError, ScoreError, UsageError
 from evenhand.core.expect import Expectation, all_pass
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
@@ -68,7 +68,6 @@ def test_a_number_on_the_scale_or_none_is_no_error(value: float | None):
         (Score(None, False, "missed, whatever it is"), {}, "fail", "missed, whatever it is"),
         (Score(None, False), {"at_least": 0.5}, "fail", ""),
         (Score(None, True), {}, "pass", ""),
-        (Score(None, True), {"at_least": 0.5}, "not_applicable", ""),
     ],
 )
 def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds, state, reason):
@@ -76,6 +75,12 @@ def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds,
     made = checked_outcome(Expectation("x", Asked(), **bounds), score)
     assert (made.outcome, made.score, made.reason) == (state, score.value, reason)
     assert made.name == "asked"
+
+
+def test_a_pass_without_a_number_is_an_error_where_a_bound_needs_one():
+    """It may have missed it: `not applicable` would leave it out of the verdict."""
+    with pytest.raises(ScoreError, match="passes it without a number, which the bound needs"):
+        checked_outcome(Expectation("x", Asked(), at_least=0.5), Score(None, True))
 
 
 @pytest.mark.parametrize(

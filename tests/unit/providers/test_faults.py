@@ -42,6 +42,12 @@ def answered(status: int, body: str = "", **headers: str) -> HttpAnswer:
         (403, "", "AuthError"),
         (404, "model_not_found", "UnknownModel"),
         (404, "<html>", "UnknownModel"),
+        (410, "", "UnknownModel"),
+        (400, '{"error": {"message": "x", "code": "model_decommissioned"}}', "UnknownModel"),
+        (400, '{"object": "error", "message": "x", "type": "invalid_model"}', "UnknownModel"),
+        (400, '{"error": {"message": "Model Not Exist"}}', "UnknownModel"),
+        (400, '{"error": {"message": "a/b is not a valid model ID", "code": 400}}', "UnknownModel"),
+        (400, '{"error": {"message": "bad text: model_decommissioned"}}', "BadRequest"),
         (408, "", "TimedOut"),
         (409, "", "BadRequest"),
         (422, "", "BadRequest"),
@@ -100,6 +106,9 @@ def test_a_200_that_cannot_be_a_reply_is_a_bad_reply(body: str):
     """A proxy's page is not an answer."""
     assert isinstance(unreadable(answered(200, body), host="h"), BadReply)
     assert unreadable(answered(200, ' {"a": 1}'), host="h") is None
+    null = unreadable(answered(200, "null", content_type="application/json"), host="h")
+    assert null is not None
+    assert null.message == "h answered 200 with no JSON object: null"
 
 
 @pytest.mark.parametrize(

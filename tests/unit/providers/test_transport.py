@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -161,6 +163,25 @@ async def test_answers_are_unpacked_up_to_the_limit(
             await transport.post(peer.url(), {}, b"{}", 10, largest=30_000)
         with pytest.raises(BadReply, match="more than"):
             await transport.post(peer.url(), {}, b"{}", 10, largest=20)
+
+
+async def test_answers_that_are_too_large_leave_nothing_in_memory(transport: HttpTransport):
+    """Each of them had stayed, with its error, until Python looked for circles."""
+    answer = b"HTTP/1.1 200 OK\r\ncontent-length: 3000000\r\n\r\n" + b"0" * 3_000_000
+    errors: list[BadReply] = []
+    gc.disable()
+    tracemalloc.start()
+    try:
+        async with Peer(answer) as peer:
+            for _ in range(8):
+                with pytest.raises(BadReply, match="more than") as caught:
+                    await transport.post(peer.url(), {}, b"{}", 10, largest=2_000_000)
+                errors.append(caught.value)
+            in_use = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert in_use < 6_000_000
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, br", ", ".join(["gzip"] * 6)])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.core.errors import BadRequest, UsageError
+from evenhand.core.errors import BadRequest, FailedCode, UsageError
 from evenhand.core.message import Prompt, Reply
 from evenhand.engine.code import CodeHost
 from evenhand.languages.javascript.node import found_node
@@ -255,7 +255,7 @@ async def test_functions_of_every_kind_answer(tmp_path, other, elsewhere):
 )
 async def test_a_process_that_fails_fails_its_own_call(tmp_path, other, name, says):
     """It is said which function, and what it said last."""
-    with pytest.raises(BadRequest, match=says):
+    with pytest.raises(FailedCode, match=says):
         await asked(
             tmp_path, name, pythonExecutable=other, timeout=500 if name == ":sleeps" else None
         )

@@ -479,7 +479,7 @@ async def test_columns_of_whole_runs_are_paired_by_what_they_are(make_run: Make)
 
     found = compare(await make_run(trials(old), old), await make_run(trials(new), new))
     assert [r.columns for r in found.results] == [("plain", "plain"), ("strict", "strict")]
-    assert any("has no counterpart" in note and "terse" in note for note in found.notes)
+    assert any("without a counterpart" in note and "terse" in note for note in found.notes)
 
 
 async def test_rounding_is_no_change(runs: Pair):

@@ -356,6 +356,19 @@ async def test_a_run_without_results_is_shown_too(make_run: Make) -> None:
     assert "prompt " not in text
 
 
+async def test_calls_of_trials_that_were_broken_off_are_counted(make_run: Make) -> None:
+    """They are paid for and kept: without them, calls of one role were more than all calls."""
+    calls = [
+        (START, END),
+        (replace(START, trial=1), END),
+        (replace(START, trial=1, role="judge"), END),
+    ]
+    text = shown(await make_run([result(0, calls=1)], planned=3, calls=calls))
+    assert "1 call · " in text
+    assert "2 calls of unfinished trials" in text
+    assert "unfinished" not in shown(await make_run([result(0, calls=1)], calls=calls))
+
+
 async def test_tests_that_choose_their_prompts_make_no_false_equation(make_run: Make) -> None:
     """2 × 1 × 2 is not 3."""
     trials = [result(0, case="a"), result(1, case="a", variant=1), result(2, case="b")]

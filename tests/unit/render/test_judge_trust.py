@@ -35,14 +35,9 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import RunVariant, Variant
 from evenhand.core.wording.words import percent
 from evenhand.doors.promptfoo.overrides import Overrides
-from evenhand.render.calibration_text import (
-    calibration_lines,
-    judged_lines,
-    judged_or_damaged,
-    standing,
-    worth_line,
-)
+from evenhand.render.calibration_text import calibration_lines, worth_line
 from evenhand.render.comparison import judged_line
+from evenhand.render.judged_rates import judged_lines, judged_or_damaged, standing
 from evenhand.render.junit import write_junit
 from evenhand.render.markdown import write_markdown
 from evenhand.render.run import Run
@@ -141,7 +136,7 @@ async def test_a_draw_is_uniform_repeatable_and_extended_by_trials_not_drawn(mak
 
 @pytest.mark.parametrize(
     ("outputs", "says"),
-    [(200, "; 40 more would give ±"), (64, "; 4 more would give ±"), (60, "")],
+    [(200, "; 40 more would give ±"), (64, "; 4 more would hardly change that"), (60, "")],
 )
 async def test_what_more_labels_would_bring_is_told_of_as_many_as_there_are_outputs_left(
     make_run: Make, outputs: int, says: str

@@ -16,11 +16,13 @@ from evenhand.analysis.history.history import history_run
 from evenhand.analysis.summaries.classification import classified
 from evenhand.analysis.summaries.clusters import cluster_hint
 from evenhand.analysis.summaries.rates import latencies, rates, repeats, scores
+from evenhand.analysis.trust.calibration import calibrate
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.render.console import show
-from evenhand.scorers import Label
+from evenhand.scorers import Label, Passes
 from evenhand.stats.interval import wilson
 from evenhand.stats.tallies import Share
+from evenhand.testing import Scripted
 from evenhand.wings.viewer.history import measures
 from evenhand.wings.viewer.listing import over_all
 
@@ -223,3 +225,26 @@ def test_precision_and_recall_of_labels_go_by_clusters() -> None:
     assert (shares[0].low, shares[0].high) == pytest.approx(wilson(7, 10))
     assert (shares[2].low, shares[2].high) == pytest.approx(wilson(56, 80))
     assert shares[1].high > shares[3].high + 0.1, "a precision's decisions, too"
+
+
+@pytest.mark.parametrize("cluster", ["document", ""])
+def test_a_report_and_a_calibration_say_that_judges_rates_count_each_case_by_itself(
+    cluster: str,
+) -> None:
+    """The line below the table promises that each document counts once, and a corrected rate doesn't keep it."""
+    rows = [{"id": f"q{q}", "metadata": {"document": q // 3}} for q in range(15)]
+    answer = '{"reasoning": "r", "passes": true, "confidence": 0.9}'
+    evals = EvalSet("judged", data=rows, judge=Scripted((answer,)), cluster=cluster)
+
+    @evals.eval
+    def is_kind(case: Case, expect: Expect) -> None:
+        expect(case.id, Passes("is kind"))
+
+    note = (
+        "judges' rates, labels and corrections count each case by itself, also those of one"
+        " document: their intervals may be too narrow"
+    )
+    with run(evals, progress=False) as found:
+        assert (note in text_of(found)) is bool(cluster)
+        (judge,) = calibrate(found.file).judges
+        assert (note in judge.warnings) is bool(cluster)

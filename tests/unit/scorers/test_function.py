@@ -6,6 +6,7 @@ import asyncio
 import re
 import threading
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from evenhand.doors.eval_sets.scoring import score
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import FunctionScorer
+from evenhand.scorers.opposite import opposite
 from evenhand.store.runfile import RunFile
 
 
@@ -216,3 +218,30 @@ def test_the_scorer_of_a_function_checks_what_it_is_given():
     assert (~~FunctionScorer(is_iso_date)) == FunctionScorer(is_iso_date)
     with pytest.raises(UsageError, match="is not a function"):
         FunctionScorer("is_iso_date")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("score", "value"),
+    [
+        (Score(0.25, True), 0.75),
+        (Score(4.0, True, scale=(1, 5)), 4.0),
+        (Score(0.0, False, scale=(0, 1)), 1.0),
+        (Score(30.0, False), 0.0),
+    ],
+)
+async def test_the_opposite_of_a_number_stays_on_its_scale(judged, score, value):
+    """Four of five points turned round are no −3 points, of functions as of other scorers."""
+    for scorer in (~FunctionScorer(lambda _: score, "f"), opposite(Given(score))):
+        outcome = await judged(scorer)
+        assert (outcome.outcome, outcome.score) == ("fail" if score.passed else "pass", value)
+        assert outcome.error == ""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A scorer with this answer."""
+
+    answer: Score
+
+    def score(self, output, trial):
+        return self.answer

@@ -118,6 +118,11 @@ async def test_a_judge_without_a_verdict_counts_only_where_it_could_matter(judge
         assert outcome.error == "judge"
     else:
         assert sum("error" in told for told in outcome.metadata["jury"]) == 1
+        # It may have been the share of two or of three, of one or of none.
+        assert outcome.score is None
+        assert outcome.reason.startswith(
+            f"{passes.count(True)} of 3 judges pass it, and 1 gave no verdict: "
+        )
 
 
 async def test_of_scores_it_is_the_mean(judged):

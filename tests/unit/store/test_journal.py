@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -213,6 +214,30 @@ def test_a_process_that_dies_leaves_what_was_durable_and_its_lock_free(tmp_path:
     assert [call.start.trial for call in again.in_doubt()] == [2]
     assert again.spent_usd == pytest.approx(2 * 0.1 + 2 * 0.5 + 0.75)
     again.close()
+
+
+async def test_after_a_power_cut_a_run_has_what_was_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its file is what was last synced, even if that is before the first row. SQLite syncs the log with each row."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    sync = os.fsync
+
+    def keep(number: int) -> None:
+        path = Path(f"/proc/self/fd/{number}").readlink()
+        if path.is_file():
+            shutil.copy(path, disk / "01RUN.db")
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", keep)
+    journal = Journal.create(tmp_path / "runs", meta())
+    await journal.end(await journal.begin(start(0)), end(b"paid for"))
+    shutil.copy(f"{journal.path}-wal", disk / "01RUN.db-wal")
+    assert journal._db.execute("pragma synchronous").fetchone() == (2,)
+    journal.close()
+    with RunFile.open(disk / "01RUN.db") as run:
+        assert [call.end and call.end.body for call in run.calls()] == [b"paid for"]
 
 
 async def test_a_price_that_is_not_known_leaves_the_spending_unknown(tmp_path: Path):

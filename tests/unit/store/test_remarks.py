@@ -123,10 +123,17 @@ async def test_a_run_takes_remarks_while_it_is_written(make_run: Make) -> None:
 
 
 async def test_a_deleted_run_leaves_nothing(make_run: Make) -> None:
-    """Neither its file nor what SQLite keeps beside it, nor a lock."""
+    """Neither its file nor what SQLite keeps beside it, nor a lock, nor what it was running when it was killed."""
     run = await make_run([result(0)])
     run.close()
+    lock = lock_of(run.path)
+    lock.parent.mkdir(exist_ok=True)
+    for kind in (".running", ".fatal", ".stack"):
+        lock.with_suffix(kind).write_text("case 1")
+    other = lock.with_name("other.running")
+    other.write_text("")
     delete(run.path)
+    assert list(lock.parent.iterdir()) == [other]
     assert [path.name for path in run.path.parent.iterdir() if run.path.stem in path.name] == []
     assert not lock_of(run.path).exists()
     with pytest.raises(StoreError, match="there is no such run file"):

@@ -20,7 +20,7 @@ from evenhand.doors.prompt_directories.writing import write
 from evenhand.render.export import export, formats
 from evenhand.store.home import KEY, signed
 from evenhand.store.merging import merge
-from evenhand.store.replacing import LOOKED_AT, beside, replace_file, replaced
+from evenhand.store.replacing import LOOKED_AT, beside, created, replace_file, replaced
 from evenhand.wings.remotes.commands.remote_runs import fetch
 from evenhand.wings.remotes.opening import FolderObjects, ObjectRemote
 from evenhand.wings.remotes.pushing import push
@@ -173,3 +173,73 @@ def test_a_replaced_file_keeps_its_permissions_and_its_links(tmp_path: Path, mod
     assert link.is_symlink()
     assert file.read_text() == "second"
     assert file.stat().st_mode & 0o777 == mode
+
+
+KILLED_WRITERS = """
+import os, resource, signal, sys
+from pathlib import Path
+
+from evenhand.analysis.trust.labels.sheet_rows import write_rows
+from evenhand.cli.new import write
+from evenhand.cli.schema import schema
+from evenhand.cli.setup import scaffold
+from evenhand.core.run import RunMeta
+from evenhand.core.variant import Variant
+from evenhand.store.journal import Journal
+from evenhand.store.replacing import write_committed
+
+RUN = RunMeta("01A", "title", "", "print", 1, 1, 1, (Variant(0, "p", "m"),), 0.0)
+folder = Path(sys.argv[1])
+for name, writer in {
+    "calibration.json": lambda: write_committed({"schema": "x" * 5000}, folder / "calibration.json"),
+    "meta.schema.json": lambda: schema.callback("meta", folder / "meta.schema.json"),
+    "sheet.csv": lambda: write_rows(folder / "sheet.csv", ("a", "b"), [("x" * 50, 1)] * 50),
+    "init": lambda: scaffold(folder / "init"),
+    "judge": lambda: write("judge", "mine", folder),
+    "run": lambda: Journal.create(folder / "runs", RUN),
+}.items():
+    if not (child := os.fork()):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        writer()
+        os._exit(0)
+    print(name, -os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == signal.SIGXFSZ)
+"""
+
+
+def test_a_writer_that_is_killed_leaves_no_half_file_that_passes_for_a_whole_one(tmp_path: Path):
+    """The kernel kills each of them as its file grows beyond 100 bytes. Half a run file would be the latest run."""
+    for name in ("calibration.json", "meta.schema.json"):
+        (tmp_path / name).write_text("earlier")
+    command = [sys.executable, "-c", KILLED_WRITERS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[1::2] == ["True"] * 6, done.stderr
+    visible = {
+        str(path.relative_to(tmp_path)): path.read_text()
+        for path in tmp_path.rglob("*")
+        if path.is_file() and not path.name.startswith(".") and path.parent.name != "locks"
+    }
+    assert visible == {"calibration.json": "earlier", "meta.schema.json": "earlier"}
+
+
+def test_a_new_file_takes_nobodys_place_and_needs_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Whatever appears while it is written stays. Some file systems, such as FAT, have no links."""
+    place = tmp_path / "new"
+    with pytest.raises(FileExistsError), created(place):
+        place.write_text("theirs")
+    assert names(tmp_path) == ["new"]
+    assert place.read_text() == "theirs"
+
+    def no_links(_from: str, _to: str) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", no_links)
+    with pytest.raises(FileExistsError), created(place) as file:
+        file.write_text("mine")
+    place.unlink()
+    with created(place) as file:
+        file.write_text("mine")
+    assert names(tmp_path) == ["new"]
+    assert place.read_text() == "mine"

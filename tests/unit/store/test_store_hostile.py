@@ -525,17 +525,21 @@ def test_a_cache_that_cannot_be_written_is_done_without(open_folder: Path):
     assert said.count("going on without the cache") == 1
 
 
-def test_a_run_that_failed_to_begin_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("step", ["_begin", "_connect"])
+def test_a_run_that_failed_to_begin_leaves_no_lock_and_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+):
     """The disk was full: the next attempt is not told that the run is in use."""
     from evenhand.store import journal as module
 
-    def full(path: Path, page: int | None) -> object:
+    def full(*_: object) -> object:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "_connect", full)
+    monkeypatch.setattr(module, step, full)
     with pytest.raises(StoreError, match="No space left"):
         Journal.create(tmp_path / "runs", meta())
     assert locks(tmp_path) == []
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 # The cache

@@ -20,10 +20,10 @@ from evenhand.core.score import SHARES, Outcome, Scale, mean_by_weight, unknown
 from evenhand.core.wording.words import clip, safe
 from evenhand.stats.tallies import OpenNumber
 from evenhand.store.groups import cluster_in, copies_among, number_of, shared
+from evenhand.store.measured import LOWER, FurtherNumbers
 from evenhand.store.runfile import RunFile
 
 PASSED = "passed"
-LOWER = frozenset({"latency", "cost"})
 BUILT_IN = (PASSED, "score", *sorted(LOWER))
 
 Scales = Mapping[tuple[int, str], Scale]
@@ -264,6 +264,22 @@ class Seen:
             if metric not in measured:
                 values.add(place, "error")
 
+    def fail_late(self, errors: Iterable[tuple[int, int]], further: FurtherNumbers[int]) -> None:
+        """Adds the errors of metrics that weren't known yet when a trial was read.
+
+        Args:
+            errors: Of each trial in error its place, and how many metrics were known. Those that a later trial was the
+                first to have are in error, too.
+            further: The other trials.
+        """
+        metrics = list(self.metrics.items())
+        for place, known in errors:
+            for _, values in metrics[known:]:
+                values.add(place, "error")
+        for metric, values in metrics:
+            for place in further.lost(metric):
+                values.add(place, "error")
+
     def bounds(self, metric: str) -> frozenset[str]:
         """Which bounds there were on a metric: `least`, `most`. Of some, the run says itself that less is better."""
         if metric in LOWER or metric in self.lower:
@@ -362,6 +378,7 @@ def read_trials(
     """For each case, by its place in the column, a number of what it belongs to; 0 where nothing is known."""
     in_error = {column: (array("I"), array("I")) for column in columns}
     """Where trials are in error, and how many metrics of the column were known then."""
+    further = {column: FurtherNumbers[int]() for column in columns}
     for trial in trials:
         side = sides.get(trial.variant)
         if side is None:
@@ -380,6 +397,7 @@ def read_trials(
         by_name = _by_name(trial.outcomes)
         side.labels.update(dict.fromkeys((*trial.named_scores, *by_name)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
+        further[trial.variant].add(place, trial, every)
         for metric in metrics or dict.fromkeys(every):
             if (value := _value(trial, metric, by_name.get(metric, ()))) is not None:
                 if metric not in side.metrics:
@@ -395,12 +413,8 @@ def read_trials(
             known.append(len(side.metrics))
     for column, numbers in groups.items():
         _group(sides[column], numbers)
-    # Metrics that a later trial was the first to have: the errors before it are errors of them, too.
-    for column, errors in in_error.items():
-        column_metrics = list(sides[column].metrics.values())
-        for place, known in zip(*errors, strict=True):
-            for values in column_metrics[known:]:
-                values.add(place, "error")
+    for column, side in sides.items():
+        side.fail_late(zip(*in_error[column], strict=True), further[column])
     return sides
 
 
@@ -442,7 +456,9 @@ def _value(trial: TrialResult, metric: str, outcomes: Sequence[Outcome]) -> floa
     if trial.outcome == "error" and not outcomes and metric not in trial.named_scores:
         return "error"
     if metric in BUILT_IN and not outcomes:
-        value = {"score": trial.score, "latency": trial.latency_s, "cost": trial.cost_usd}[metric]
+        value = {"score": trial.score, "latency": trial.latency_s, "cost": trial.full_cost_usd}[
+            metric
+        ]
         if value is None and metric == "score" and _open(trial.outcomes):
             return "error"
         return value if value is not None else "not_applicable"

@@ -11,7 +11,7 @@ from itertools import chain
 from statistics import fmean
 
 from evenhand.analysis.comparison.case_changes import CaseNames, CasePairs, ListedCases, in_order
-from evenhand.analysis.comparison.case_values import LOWER, PASSED, Measured, Seen
+from evenhand.analysis.comparison.case_values import PASSED, Measured, Seen
 from evenhand.analysis.comparison.comparison_results import Compared
 from evenhand.analysis.comparison.drawn_part import DrawnPart, predicted, weighted
 from evenhand.analysis.comparison.same_test import Likeness
@@ -24,6 +24,7 @@ from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import Alone, Differences
 from evenhand.stats.tallies import OpenNumber, worth_of
+from evenhand.store.measured import LOWER
 
 
 def undirected(metric: str, mine: Seen, theirs: Seen) -> str:

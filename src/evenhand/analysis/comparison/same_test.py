@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evenhand.analysis.comparison.case_tests import Change, TestChanges
-from evenhand.analysis.comparison.case_values import LOWER, PASSED, CaseIds, Seen, read_trials
+from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
 from evenhand.analysis.comparison.comparison_sides import Side
 from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.run import RunMeta
@@ -22,6 +22,7 @@ from evenhand.core.score import Scale
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, safe, short_id
 from evenhand.engine.replay.summary import replayed
+from evenhand.store.measured import LOWER
 from evenhand.store.runfile import RunFile
 
 _EVERY_OUTCOME = frozenset({"fail", "error", "pass", "not_applicable"})

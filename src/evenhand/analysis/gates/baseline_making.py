@@ -181,7 +181,7 @@ def _trial(
         judge=sorted(requests.get("judge", ())),
         checks=trial.checks,
         content=dict(trial.content),
-        cost_usd=trial.cost_usd,
+        cost_usd=trial.full_cost_usd,
         output=trial.output if outputs else UNSET,
     )
 

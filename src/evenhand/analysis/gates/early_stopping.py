@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
+from evenhand.analysis.comparison.case_values import PASSED, Seen
 from evenhand.analysis.comparison.drawn_part import DrawnPart
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.case_order import CaseOrder
@@ -28,6 +28,7 @@ from evenhand.core.score import Scale
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.stats.looks import look_levels
 from evenhand.stats.paired_difference import FEWEST, LEVEL
+from evenhand.store.measured import LOWER
 
 LOOKS = 10
 """So often it is looked at, at most."""

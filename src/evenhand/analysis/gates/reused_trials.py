@@ -24,11 +24,11 @@ NEW = "not in the baseline"
 ERROR = "in error in the baseline"
 REQUEST = "another request"
 CHECKS = "changed expectation, judge, variable or code"
-CODE = "code, a hook, a conversation or a web service decides them, and may have changed"
+CODE = "code, a hook, a conversation or a web service decides them and may have changed"
 SEVERAL = "several requests"
 BEFORE = "run before it was resumed"
 EVALS = "trials of eval sets always run"
-UNASKED = "no model was asked: a stored output, or an error before the request"
+UNASKED = "only a judge was asked, or nobody: queries, stored outputs, errors before the request"
 
 
 class FromBaseline:
@@ -61,7 +61,8 @@ class FromBaseline:
             return None
         result = result_of(trial, planned.index, planned.variant.index)
         reason = f"taken from the baseline of run {short_id(self._run)}: nothing has changed"
-        return replace(result, taken=self._run, cost_usd=0.0, reason=reason)
+        saved = result.cost_usd
+        return replace(result, taken=self._run, cost_usd=0.0, saved_usd=saved, reason=reason)
 
     def _looked_up(
         self, planned: PlannedTrial, request: str, checks: str, by_request_alone: bool
@@ -86,15 +87,16 @@ class FromBaseline:
         return (ERROR, None) if not settled else ("", settled[0])
 
     def notes(self, run: int, *, of_evals: bool = False) -> list[str]:
-        """Why trials were not taken, in a line; none where all were.
+        """Why trials were not taken, in a line; none where all were. Those of eval sets need no count: all run.
 
         Args:
             run: How many were run.
             of_evals: Whether they are of eval sets.
         """
+        if of_evals:
+            return [EVALS] if run else []
         known = self.reasons + Counter({BEFORE: self._earlier})
-        unknown = Counter({EVALS if of_evals else UNASKED: max(0, run - known.total())})
-        reasons = known + unknown
+        reasons = known + Counter({UNASKED: max(0, run - known.total())})
         if not reasons:
             return []
         parts = [f"{count(n, 'trial')} ({why})" for why, n in reasons.most_common()]

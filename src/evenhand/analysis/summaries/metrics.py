@@ -192,14 +192,17 @@ def summaries_of(run: RunFile) -> list[Summary]:
 
 
 def summaries_by_tag(run: RunFile) -> dict[str, list[Summary]]:
-    """For each tag, the metrics over its cases. A case counts under each of its tags; one without, under ''."""
+    """For each tag, the metrics over its cases. A case counts under each of its tags; one without, under ''.
+
+    Empty where no case has a tag: '' would only repeat what holds for all.
+    """
     tags: dict[str, _Together] = {}
     for trial in run.trials():
         for tag in dict.fromkeys(_tags(trial)):
             if tag not in tags:
                 tags[tag] = _Together.of(run)
             tags[tag].add(trial)
-    return {tag: tags[tag].summaries() for tag in sorted(tags)}
+    return {tag: tags[tag].summaries() for tag in sorted(tags)} if tags.keys() - {""} else {}
 
 
 def summary_rows(run: RunFile) -> list[RunMetric]:

@@ -52,7 +52,7 @@ from evenhand.analysis.trust.judgements.judged import (
 from evenhand.analysis.trust.judgements.raw_rates import raw_rate
 from evenhand.analysis.trust.judgements.strata import uniform_first
 from evenhand.analysis.trust.jury_weights import JuryWeights, jury_weights
-from evenhand.analysis.trust.labelled_cases import few_cases, rows_of
+from evenhand.analysis.trust.labelled_cases import few_cases, of_clusters, rows_of
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration, ranking_calibrations
 from evenhand.analysis.trust.scores_calibrated import (
     ScoreCalibration,
@@ -119,6 +119,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         repeated: Labels of repeats of a case of which another repeat has a label.
         stopped: Whether the run stopped as soon as it was decided. Corrected numbers don't allow for having looked.
         cascade: How sure the judges of a cascade have to be; None for one judge.
+        clustered: That cases which belong together are counted each by itself; empty where none do.
     """
 
     metric: str
@@ -144,6 +145,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     repeated: int = 0
     stopped: bool = False
     cascade: CascadeCalibration | None = None
+    clustered: str = ""
 
     @property
     def pairs(self) -> int:
@@ -182,6 +184,8 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
             notes.append(LOOKED)
         if self.weighted is not None:
             notes += [WEIGHTED, NO_PEOPLE] if self.shared else [WEIGHTED]
+        if self.clustered:
+            notes.append(self.clustered)
         if self.scores is not None:
             notes += self.scores.warnings
         return notes
@@ -411,6 +415,7 @@ def _calibrated(
         evals=tuple(_by_eval(metric, judged, rule)),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
         stopped=meta.ended_early,
+        clustered=of_clusters(meta.variants[index] for index in metric.variants),
         cascade=None
         if agrees.weighted is not None or not_random
         else cascade_calibration(

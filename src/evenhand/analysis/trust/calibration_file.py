@@ -16,13 +16,14 @@ from evenhand.analysis.trust.calibration_document import (
     CalibrationJudge,
     CalibrationRanking,
 )
-from evenhand.core.document import as_object, write_committed
+from evenhand.core.document import as_object
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
 from evenhand.core.run import RunMeta
 from evenhand.core.wording.words import count, short_id
 from evenhand.languages.documents.project import project_folder
+from evenhand.store.replacing import write_committed
 
 NAME = "calibration.json"
 

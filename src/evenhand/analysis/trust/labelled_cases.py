@@ -9,7 +9,8 @@ from math import isfinite
 from evenhand.analysis.trust.judgements.judged import Item
 from evenhand.analysis.trust.judgements.strata import Key
 from evenhand.core.encoding import digest
-from evenhand.core.wording.words import count
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import clip, count, safe
 from evenhand.stats.design_effect import (
     FEWEST_CASES,
     CaseLabel,
@@ -91,6 +92,18 @@ def few_cases(effects: DesignEffects | MeanEffect) -> str:
     return (
         f"the {effects.labels} labels are of {count(effects.cases, 'case')}, which are too few where cases"
         f" are repeated: it takes {FEWEST_CASES} or more"
+    )
+
+
+def of_clusters(variants: Iterable[Variant]) -> str:
+    """That judges' rates don't count clusters as one, in words; empty where no variant says what belongs together."""
+    keys = dict.fromkeys(variant.cluster for variant in variants if variant.cluster)
+    if not keys:
+        return ""
+    named = " or ".join(clip(safe(key), 40) for key in keys)
+    return (
+        f"judges' rates, labels and corrections count each case by itself, also those of one {named}:"
+        " their intervals may be too narrow"
     )
 
 

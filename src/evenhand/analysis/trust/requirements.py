@@ -23,7 +23,7 @@ from evenhand.core.run import DecidedColumn, RunMeta, Totals
 from evenhand.core.variant import RunVariant
 from evenhand.stats.tallies import Tally, rate_over_clusters, share_of
 from evenhand.store.encoding import written_case
-from evenhand.store.measured import MetricSums, measured
+from evenhand.store.measured import LOWER, MetricSums, measured
 from evenhand.store.runfile import RunFile
 
 State = Literal["kept", "missed", "open"]
@@ -248,16 +248,20 @@ def _means(
 ) -> Iterator[Held]:
     """The mean of a metric, in each column that has it."""
     # An eval that measures it in no trial that came to an end is none that it is required of.
-    measuring = {v: column for v, column in columns.items() if column.values or not column.without}
+    measuring = {
+        v: one for v, one in columns.items() if one.values or one.expected or not one.without
+    }
     if not any(column.values for column in measuring.values()):
         errors = missing + sum(column.errors for column in measuring.values())
         yield Held(requirement=required, variant=None, state="open", errors=errors, there=there)
         return
     groups = run.groups()
-    scales = [_scale(column) for column in measuring.values() if column.values]
+    scales = [_scale(required.metric, one) for one in measuring.values() if one.values]
     for variant, column in measuring.items():
         # A column with errors alone has the scale of the others, if one is known.
-        scale = _scale(column) if column.values else next(filter(None, scales), None)
+        scale = (
+            _scale(required.metric, column) if column.values else next(filter(None, scales), None)
+        )
         errors = column.errors + missing
         each = ((written_case(case), of_case) for case, of_case in column.cases.items())
         cases: list[OfCase] = list(sums_in(each, groups[variant]))
@@ -278,8 +282,9 @@ def _means(
         )
 
 
-def _scale(column: MetricSums) -> tuple[float, float] | None:
-    return known_scale(column.scale, column.least, column.most)
+def _scale(metric: str, column: MetricSums) -> tuple[float, float] | None:
+    # Seconds and dollars have no highest value, however many lie between 0 and 1.
+    return None if metric in LOWER else known_scale(column.scale, column.least, column.most)
 
 
 def _ends(

@@ -335,9 +335,11 @@ class AssertionReader:
         if metric is None or isinstance(metric, str):
             return metric or ""
         if not is_number(metric):
-            self._findings.problem(
-                at("metric"), f"metric is {metric!r}, not a name", "Write one name."
-            )
+            what, hint = f"metric is {metric!r}, not a name", "Write one name."
+            if isinstance(metric, bool):
+                word = str(metric).lower()
+                what, hint = f"metric is {word}, not a name", f"Write it in quotes: '{word}'."
+            self._findings.problem(at("metric"), what, hint)
         return str(metric)
 
     def _asked(

@@ -10,6 +10,7 @@ from pathlib import Path
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.languages.documents.foreign import Note
+from evenhand.store.replacing import created
 
 
 class MovedIn(Record, frozen=True):
@@ -68,9 +69,9 @@ def write_all(contents: Mapping[Path, bytes], hint: str = "") -> None:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 # A file may have appeared since somebody looked, and must not be overwritten.
-                with path.open("xb") as file:
-                    begun.callback(path.unlink, missing_ok=True)
-                    file.write(content)
+                with created(path) as file:
+                    file.write_bytes(content)
+                begun.callback(path.unlink, missing_ok=True)
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise UsageError(f"{path} cannot be written: {reason}", hint=hint) from error

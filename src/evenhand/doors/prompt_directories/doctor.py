@@ -151,11 +151,11 @@ def _looked(
 
 
 def _lowered(prompt: PromptFolder, findings: Findings) -> None:
-    """Tells what meta.yml asks for less of than gates ordinarily do: it stays in place until somebody takes it out."""
+    """Tells what weakens the gates: it stays in place until somebody takes it out of meta.yml."""
     less = lowered(prompt.meta.promotion, "ready")
     if less:
-        what = f"promotion asks for less than gates ordinarily do: {', '.join(less)}"
-        findings.hint(prompt.at("promotion"), what, "Leave it out once it is not needed any more.")
+        what = f"promotion weakens the gates: {', '.join(less)}"
+        findings.hint(prompt.at("promotion"), what, "Remove it once you no longer need it.")
 
 
 def _unique(problems: Sequence[Problem]) -> list[Problem]:

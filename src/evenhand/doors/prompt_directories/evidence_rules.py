@@ -97,7 +97,7 @@ def _not_a_use(row: Row, evidence: Evidence, *, verified_only: bool) -> str:
     if model != evidence.model:
         return f"to {model}" if isinstance(model, str) else "to an unknown model"
     if row.get("verified") is False:
-        return "refuted by verify.sh"
+        return "rejected by verify.sh"
     if verified_only and row.get("verified") is not True:
         return "not verified"
     if "address" not in row or not isinstance(row.get("text_hash"), str):

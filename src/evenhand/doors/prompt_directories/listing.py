@@ -111,7 +111,7 @@ def table(rows: Sequence[ListedPrompt], prompts: Path) -> list[str]:
     )
     stale = [row.id for row in rows if row.is_stale]
     lines += ["", f"{count(len(rows), 'prompt')}: {counts}"]
-    lines += [f"{row.id} asks for less: {', '.join(row.lowered)}" for row in rows if row.lowered]
+    lines += [f"{row.id} has weaker gates: {', '.join(row.lowered)}" for row in rows if row.lowered]
     if stale:
         lines.append(f"marked ready without current evidence: {', '.join(stale)}")
         lines.append(f"\nnext: evenhand run {shlex.quote(near(prompts / stale[0]))}")
@@ -194,16 +194,16 @@ def description_lines(about: Mapping[str, Any]) -> list[str]:
     lines += [f"  {key}: {', '.join(about[key])}" for key in lists if about[key]]
     if about["notes"]:
         lines += ["  notes:", *(f"    {line}" for line in about["notes"].splitlines())]
-    counts = f"{usage['verified']} verified, {usage['refuted']} refuted, {usage['unverified']} not looked at"
-    last = usage["last"] or "never"
-    lines += ["", f"usage: {usage['total']} rows, {usage['sent']} sent: {counts}; last {last}"]
+    counts = f"{usage['verified']} verified, {usage['refuted']} rejected, {usage['unverified']} not verified"
+    uses = f"{count(usage['total'], 'row')}, {usage['sent']} sent: {counts}; last {usage['last']}"
+    lines += ["", f"usage: {uses if usage['last'] else 'none'}"]
     medians = [f"{key} {value:g}" for key, value in usage["medians"].items() if value is not None]
     if medians:
         lines.append(f"  medians: {', '.join(medians)}")
     lines.append(f"evidence: {about['evidence']}")
     lines += [f"  {Gate(**gate)}" for gate in about["gates"]]
     if about["lowered"]:
-        lines.append(f"meta.yml asks for less: {', '.join(about['lowered'])}")
+        lines.append(f"meta.yml weakens the gates: {', '.join(about['lowered'])}")
     if about["loaded"]:
         lines.append(f"counts with it: {', '.join(about['loaded'])}")
     if about["last_eval"]:

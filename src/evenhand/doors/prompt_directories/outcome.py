@@ -186,8 +186,8 @@ def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
             for word, holds in (("partial", request.partial), ("offline", request.offline))
             if holds
         ]
-        gates = f"{' and '.join(why)}, so that no gate counts it" if why else "kept"
-        line = f"{line} · {folder.name}/{EVALS}: {gates}"
+        gates = f", {' and '.join(why)}, so that no gate counts it" if why else ""
+        line = f"{line} · evidence: {folder.name}/{EVALS}{gates}"
         try:
             append(folder / EVALS, {"ts": now(), **row, "evenhand": __version__})
         except StoreError as error:  # the run itself is kept: it is no reason to show nothing of it

@@ -27,6 +27,7 @@ from evenhand.core.plan import (
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
+from evenhand.doors.assertions.judge_estimates import judge_estimate
 from evenhand.doors.prompt_directories.editing import PromptsEditor
 from evenhand.doors.prompt_directories.eval_yml import EvalCase, EvalFile, chosen, read_eval
 from evenhand.doors.prompt_directories.library import EVAL, GUARD, VERIFY, Library
@@ -184,10 +185,9 @@ class Prompts(Record, frozen=True, kw_only=True):
             )
             judge = suite.judge_of(case, self.roster)
             if case.rubric.strip() and judge is not None:
-                calls = repeats * case.judging.samples
-                yield CallEstimate(judge.id, "judge", calls, len(case.rubric) // 4 * calls, None)
+                yield judge_estimate(judge, repeats * case.judging.samples)
         if suite.queries and suite.router is not None:
-            yield CallEstimate(suite.router.id, "judge", repeats * len(suite.queries), 0, None)
+            yield judge_estimate(suite.router, repeats * len(suite.queries))
 
     def _repeats(self, suite: EvalFile) -> int:
         return self.selection.repeats or suite.defaults.repeats

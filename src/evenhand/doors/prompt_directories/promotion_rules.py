@@ -35,6 +35,8 @@ from evenhand.languages.templates.plain import names_in
 from evenhand.providers.addresses import shown_host
 from evenhand.providers.roster import model_id
 
+NAMED = 5
+"""So many failed cases are named."""
 USES: dict[Status, int] = {"tested": 3, "ready": 10}
 
 State = Literal["current", "stale", "forced", "waived", "none"]
@@ -230,10 +232,12 @@ def _eval_gates(prompt: PromptFolder, evidence: Evidence) -> list[Gate]:
         return [Gate("eval", False, f"no eval of the whole suite as it is now{why}")]
     asks, green = prompt.meta.promotion, row.get("all_passed") is True
     names = row.get("failed_cases")
-    failed = ", ".join(map(str, names)) if isinstance(names, list) else ""
+    names = list(map(str, names)) if isinstance(names, list) else []
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    failed = ", ".join(names[:NAMED]) + more
     before = _before(row, evidence)
     red = sum(one.get("all_passed") is not True for one in before)
-    state = "green" if green else f"the latest eval is not green: {failed or 'it did not end well'}"
+    state = "passed" if green else f"the latest eval failed: {failed or 'it has no verdict'}"
     checked = [Gate("eval", green, f"{state}; {_eval_words(row)}; {_reruns(len(before), red)}")]
     if asks.min_n:
         trials = number(row, "trials") or 0
@@ -244,7 +248,7 @@ def _eval_gates(prompt: PromptFolder, evidence: Evidence) -> list[Gate]:
         what = f"the latest eval's pass rate is at least {low:.3f} (95 %), wanted {asks.at_least:g}"
         checked.append(Gate("interval", low >= asks.at_least, what))
     if asks.max_reruns is not None:
-        what = f"{count(red, 'full run')} of this content before the latest one not green, at most {asks.max_reruns}"
+        what = f"{count(red, 'full run')} of this content failed before the latest one, at most {asks.max_reruns}"
         checked.append(Gate("reruns", red <= asks.max_reruns, what))
     return checked
 
@@ -258,7 +262,7 @@ def _before(row: Row, evidence: Evidence) -> list[Row]:
 def _reruns(before: int, red: int) -> str:
     if not before:
         return "the first full run of this content"
-    return f"full run {before + 1} of this content, {red} of those before it not green"
+    return f"full run {before + 1} of this content; {red} of those before it failed"
 
 
 def _eval_words(row: Row) -> str:

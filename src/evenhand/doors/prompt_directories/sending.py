@@ -18,14 +18,17 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Message, Prompt
+from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
+from evenhand.core.wording.words import safe
 from evenhand.doors.prompt_directories.content import Content, content_of
 from evenhand.doors.prompt_directories.counting import words
 from evenhand.doors.prompt_directories.eval_scorers import Verified
+from evenhand.doors.prompt_directories.eval_yml import read_eval
 from evenhand.doors.prompt_directories.evidence import USAGE, append, now
 from evenhand.doors.prompt_directories.hooks import guarded, is_hook
 from evenhand.doors.prompt_directories.library import GUARD, TEMPLATE, VERIFY
@@ -38,7 +41,7 @@ from evenhand.doors.prompt_directories.prompt import (
     vars_hash,
 )
 from evenhand.engine.door import Settings, run, waited_for
-from evenhand.languages.documents.findings import shown_path
+from evenhand.languages.documents.findings import Findings, shown_path
 from evenhand.languages.documents.project import project_for
 from evenhand.languages.templates.plain import render
 from evenhand.providers.roster import Roster
@@ -46,6 +49,8 @@ from evenhand.store.run_lookup import home_for
 from evenhand.store.runfile import RunFile, digest_of
 
 FAILED = 1
+NAMED = 10
+"""So many cases are named where none has the name that was asked for."""
 SENDS = "sends"
 """The folder, in the one that keeps runs, with those of sends."""
 
@@ -54,7 +59,7 @@ class Rendered(Record, frozen=True, kw_only=True):
     """A prompt as it would be sent.
 
     Attributes:
-        case: The example whose inputs it has; empty for none.
+        case: The example, or the case of eval.yml, whose inputs it has; empty for none.
         notes: Lines of the guard that set nothing, and hooks that cannot be run.
     """
 
@@ -111,6 +116,32 @@ def rendered(
         started=started,
         notes=tuple(filter(None, notes)),
     )
+
+
+def inputs_of(prompt: PromptFolder, name: str) -> Mapping[str, object]:
+    """The inputs of an example, or else of a case of eval.yml.
+
+    Raises:
+        ConfigError: They can't be read.
+        UsageError: Neither has this name.
+    """
+    findings = Findings()
+    examples = prompt.examples()
+    if name in examples:
+        inputs: Mapping[str, object] = prompt.example(name, findings)
+        if findings.problems:
+            raise findings.error()
+        return inputs
+    eval_file = read_eval(prompt, findings)
+    cases = {case.name: case for case in eval_file.cases} if eval_file else {}
+    if (case := cases.get(name)) is None:
+        names = list(dict.fromkeys([*examples, *cases]))
+        listed = ", ".join(map(safe, names[:NAMED])) + (", …" if len(names) > NAMED else "")
+        hint = did_you_mean(name, names) or f"There are: {listed or 'none'}."
+        raise UsageError(f"{safe(prompt.id)} has no case '{safe(name)}'", hint=hint)
+    if case.problem is not None and not case.inputs:
+        raise UsageError(f"{case.place}: {case.problem.what}", hint=case.problem.hint)
+    return case.inputs
 
 
 def log_dry(rendering: Rendered) -> None:

@@ -209,7 +209,7 @@ def _gates(one: _Shown, evidence: Evidence) -> Iterator[str]:
     yield "<h2>Evidence</h2>"
     less = lowered(meta.promotion, "ready")
     if less:
-        yield f'<p class="note">meta.yml asks for less than gates ordinarily do: {text(", ".join(less))}</p>'
+        yield f'<p class="note">meta.yml weakens the gates: {text(", ".join(less))}</p>'
     if one.standing.gates:
         yield f"<h3>For being {text(meta.status)}</h3>{gate_list(one.standing.gates)}"
     if meta.status != STATUSES[-1]:
@@ -355,7 +355,7 @@ def use_table(prompt: PromptFolder, evidence: Evidence) -> Iterator[str]:
 
 
 def _use_row(row: Row, reasons: Mapping[int, str]) -> list[str]:
-    word, kind = "not looked at", ""
+    word, kind = "not verified", ""
     if row.get("verified") is not None:
         word, kind = ("yes", "good") if row.get("verified") is True else ("no", "bad")
     address = row.get("address")

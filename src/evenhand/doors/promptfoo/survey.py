@@ -15,6 +15,7 @@ from evenhand.core.plan import CallEstimate, Row
 from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord
 from evenhand.core.selecting import Selector
+from evenhand.doors.assertions.judge_estimates import JUDGE_TOKENS, judge_estimate
 from evenhand.doors.promptfoo.body import CellBody, with_settings
 from evenhand.doors.promptfoo.case_variables import resolved
 from evenhand.doors.promptfoo.config import Config
@@ -24,9 +25,6 @@ from evenhand.doors.promptfoo.reader import KeptTests, TestReader, Tests, number
 from evenhand.doors.promptfoo.tests import Test, TestSource, takes
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.documents.findings import Findings
-
-JUDGE_TOKENS = 700
-"""A guess at what a judge is sent: our prompt, a rubric of two lines, an answer of three paragraphs."""
 
 ESTIMATED_FROM = 300
 """Trials whose prompts are filled in to estimate tokens and prices of all."""
@@ -323,16 +321,9 @@ def estimate(
     calls_by_role += [(one, "simulator", calls) for one, calls in survey.playing.items()]
     for judge, role, calls in calls_by_role:
         known_judge = next((provider for provider in judges if provider.id == judge), None)
-        request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
-        price = request.cost_bound_usd if request else None
         estimates.append(
-            CallEstimate(
-                judge,
-                role,
-                calls,
-                calls * JUDGE_TOKENS,
-                None if price is None else price * calls,
-                request.tokens_out * calls if request and request.tokens_out is not None else None,
-            )
+            CallEstimate(judge, role, calls, calls * JUDGE_TOKENS, None)
+            if known_judge is None
+            else judge_estimate(known_judge, calls, role)
         )
     return estimates

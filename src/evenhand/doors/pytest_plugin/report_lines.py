@@ -14,7 +14,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.wording.words import count, safe
-from evenhand.render.calibration_text import judged_lines
+from evenhand.render.judged_rates import judged_lines
 from evenhand.store.run_lookup import called
 from evenhand.store.runfile import RunFile
 

@@ -7,7 +7,8 @@ error, never a pass. Each names the steps that its verdict hangs on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -176,21 +177,28 @@ class Recovers(_OfTool):
         calls = [(i, s, status_of(s, self.failed)) for i, s in tool_calls(steps)]
         mine = [(i, s, end) for i, s, end in calls if not self.name or s.name == self.name]
         bad = [(i, s) for i, s, end in mine if end == "error"]
+        left: list[tuple[int, Step]] = []
+        open_: list[tuple[int, Step]] = []
+        for place, step, end in mine:
+            able = self.by or (step.name,)
+            later = [(i, s, end) for i, s, end in calls if i > place and s.name in able]
+            if end == "ok" or any(end == "ok" for _, _, end in later):
+                continue
+            unknown = [(i, s) for i, s, end in later if end == "unknown"]
+            # Whether it failed, or whether what came after it did, is not known.
+            if end == "unknown":
+                open_.append((place, step))
+            elif unknown:
+                open_ += unknown
+            else:
+                left.append((place, step))
+        if open_ and not left:
+            raise unsaid(self, open_)
         if not bad:
             unknown = [(i, s) for i, s, end in mine if end == "unknown"]
             if unknown:
                 raise unsaid(self, unknown)
             return Score(None, None, "no call failed")
-        left: list[tuple[int, Step]] = []
-        for place, step in bad:
-            able = self.by or (step.name,)
-            later = [(i, s, end) for i, s, end in calls if i > place and s.name in able]
-            if any(end == "ok" for _, _, end in later):
-                continue
-            unknown = [(i, s) for i, s, end in later if end == "unknown"]
-            if unknown:
-                raise unsaid(self, unknown)
-            left.append((place, step))
         if left:
             reason = f"nothing made up for {named_steps(left)}"
             return verdict(False, reason, [i for i, _ in left], steps, trial)
@@ -212,17 +220,27 @@ class NeverRepeats(_OfTool):
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         steps = steps_in(output, trial)
-        earlier: dict[bytes, tuple[int, Step]] = {}
+        calls = [(i, s) for i, s in tool_calls(steps) if not self.name or s.name == self.name]
+        earlier: dict[bytes, tuple[int, Step, bool]] = {}
         again: list[tuple[int, Step]] = []
-        for place, step in tool_calls(steps):
-            if self.name and step.name != self.name:
-                continue
-            key = _key(step)
-            if key in earlier:
-                again += [one for one in (earlier[key], (place, step)) if one not in again]
+        open_: list[tuple[int, Step]] = []
+        for place, step in calls:
+            key, end = _key(step), status_of(step, self.failed)
+            first, one, sure = earlier.get(key, (place, step, False))
+            if sure:
+                again += [each for each in ((first, one), (place, step)) if each not in again]
+            elif key in earlier:  # perhaps a second attempt
+                open_.append((first, one))
             # A call that failed is not remembered, so that trying it again is no repetition.
-            elif status_of(step, self.failed) != "error":
-                earlier[key] = place, step
+            if end == "ok" and not sure and step.arguments is not None:
+                earlier[key] = place, step, True
+            elif end != "error" and key not in earlier:
+                earlier[key] = place, step, False
+        if not again:
+            names = Counter(step.name for _, step in calls)
+            _need_arguments(self, (step for _, step in calls if names[step.name] > 1))
+            if open_:
+                raise unsaid(self, open_)
         if again:
             reason = f"the same call more than once: {named_steps(again)}"
             return verdict(False, reason, [i for i, _ in again], steps, trial)
@@ -255,22 +273,33 @@ class NeverLoops(Question):
         steps = steps_in(output, trial)
         calls = tool_calls(steps)
         keys = [_key(step) for _, step in calls]
+        silent = [step.arguments is None for _, step in calls]
+        if loop := self._loop(lambda a, b: keys[a] == keys[b] and not silent[a], len(calls)):
+            cycle = ", ".join(calls[at][1].name for at in loop[: len(loop) // self.times])
+            reason = (
+                f"{cycle} {self.times} times, from step {calls[loop[0]][0] + 1} "
+                f"to step {calls[loop[-1]][0] + 1}"
+            )
+            return verdict(False, reason, [calls[at][0] for at in loop], steps, trial)
+
+        def maybe(a: int, b: int) -> bool:
+            return keys[a] == keys[b] or (
+                calls[a][1].name == calls[b][1].name and (silent[a] or silent[b])
+            )
+
+        _need_arguments(self, (calls[at][1] for at in self._loop(maybe, len(calls))))
+        return verdict(True, "no cycle among the calls", [], steps, trial)
+
+    def _loop(self, same: Callable[[int, int], bool], calls: int) -> range:
+        """The calls of the first loop, by their places among so many; empty for none."""
         for length in range(1, LONGEST + 1):
             run = 0  # so many calls are what the one a cycle before was
-            for at in range(length, len(keys)):
-                run = run + 1 if keys[at] == keys[at - length] else 0
+            for at in range(length, calls):
+                run = run + 1 if same(at, at - length) else 0
                 # The first cycle has nothing before it to be compared with, so it does not count in the run.
                 if run == length * (self.times - 1):
-                    first = at + 1 - length * self.times
-                    cycle = ", ".join(step.name for _, step in calls[first : first + length])
-                    reason = (
-                        f"{cycle} {self.times} times, from step {calls[first][0] + 1} "
-                        f"to step {calls[at][0] + 1}"
-                    )
-                    return verdict(
-                        False, reason, [i for i, _ in calls[first : at + 1]], steps, trial
-                    )
-        return verdict(True, "no cycle among the calls", [], steps, trial)
+                    return range(at + 1 - length * self.times, at + 1)
+        return range(0)
 
     def __str__(self) -> str:
         return f"never loops {self.times} times"
@@ -324,6 +353,16 @@ class OnlyCalls(Question):
     def __str__(self) -> str:
         listed = [one if isinstance(one, str) else one.wanted() for one in self.allowed]
         return f"calls only {', '.join(listed) or 'no tools'}"
+
+
+def _need_arguments(question: object, steps: Iterable[Step]) -> None:
+    """Refuses calls whose arguments nobody says: they may be those of another call, or not."""
+    silent = next((step for step in steps if step.arguments is None), None)
+    if silent is not None:
+        raise ScoreError(
+            f"{question}: the arguments of {silent.name} are not known",
+            hint="Record the tool with @recording.tool, or have the trace hold arguments; {} is none.",
+        )
 
 
 def _key(step: Step) -> bytes:

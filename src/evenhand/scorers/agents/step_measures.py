@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
@@ -92,11 +93,25 @@ class StepDuration(Question):
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         steps = steps_in(output, trial)
-        began = [s.started_s for s in steps if s.started_s is not None]
-        ended = [s.started_s + (s.duration_s or 0.0) for s in steps if s.started_s is not None]
+        began: list[float] = []
+        ended: list[float] = []
+        open_: list[tuple[float, str]] = []
+        for step in steps:
+            if step.started_s is None:
+                continue
+            began.append(step.started_s)
+            if step.duration_s is not None or step.kind == "message":
+                ended.append(step.started_s + (step.duration_s or 0.0))
+            else:
+                open_.append((step.started_s, step.name))
         if not began:
             raise ScoreError("none of the steps says when it began")
-        return Score(max(ended) - min(began), None, f"{len(steps)} steps")
+        end = max(ended, default=-math.inf)
+        # What others come after has ended by then, as far as anybody can see.
+        last = max(open_, default=(-math.inf, ""))
+        if open_ and last[0] >= end:
+            raise ScoreError(f"nobody says when the last step, {last[1]}, ended")
+        return Score(end - min(began), None, f"{len(steps)} steps")
 
     def __str__(self) -> str:
         return "seconds of all steps"

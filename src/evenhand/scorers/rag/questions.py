@@ -322,7 +322,7 @@ def cannot_find_facts(name: str) -> JudgeError:
     """What to say of a decision model that is asked for what a reference claims."""
     return JudgeError(
         f"{name} is a decision model, which can't take a reference apart",
-        hint="Store the facts in the dataset (`evenhand dataset facts`), or name a judge that writes.",
+        hint="Store the facts in the dataset (`evenhand data enrich`), or name a judge that writes.",
     )
 
 

@@ -18,6 +18,7 @@ from evenhand.core.errors import JudgeError
 from evenhand.core.json_schema import strict_object
 from evenhand.core.message import Model, Prompt, Reply
 from evenhand.core.record import MutableRecord, Record
+from evenhand.core.unusable_answers import forgotten_if_unusable
 from evenhand.scorers.judge_reply import the_object, value_shown
 from evenhand.scorers.judging import ask_judge
 
@@ -79,11 +80,21 @@ async def itemised(
     Raises:
         JudgeError: Some are missing although they were asked for twice.
     """
+    with forgotten_if_unusable():
+        return await _itemised(model, sections, ask, beside or {})
+
+
+async def _itemised(
+    model: Model,
+    sections: Sequence[Section],
+    ask: Ask,
+    beside: Mapping[str, Mapping[str, Any]],
+) -> Itemised:
     open_ids = {section.key: section.ids for section in sections}
     result = Itemised({section.key: {} for section in sections})
     for attempt in (1, 2):
         left = [s for s in sections if open_ids[s.key]]
-        reply, (value, whys) = await _asked(model, left, open_ids, ask, beside or {})
+        reply, (value, whys) = await _asked(model, left, open_ids, ask, beside)
         result.model = result.model or reply.model or model.name
         for section in left:
             result.verdicts[section.key] |= value[section.key]

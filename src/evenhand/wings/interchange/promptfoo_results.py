@@ -288,7 +288,7 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         if state == "error"
         else None,
         outcomes=outcomes,
-        named_scores=_known(row, {outcome.metric for outcome in outcomes if outcome.score is None}),
+        named_scores=_known(row, _without_number(outcomes)),
         latency_s=None if latency is None else latency / 1000,
         cost_usd=_number(cost),
         tokens_in=_whole(used.get("prompt")) + (judged.tokens_in if judged else 0),
@@ -322,6 +322,12 @@ def _judged(used: Mapping[str, Any]) -> Judged | None:
 def _lacks_score(outcomes: Sequence[Outcome]) -> bool:
     """Whether the score depends on a grader that failed."""
     return any(outcome.weight > 0 and outcome.score is None for outcome in outcomes)
+
+
+def _without_number(outcomes: Sequence[Outcome]) -> set[str]:
+    """The metrics that promptfoo writes as 0 although nothing measures them: of failed graders, or without weight."""
+    weighted = {name for one in outcomes if one.weight for name in (one.metric, *one.named)}
+    return {one.metric for one in outcomes if one.score is None or one.metric not in weighted}
 
 
 def _is_open(outcomes: Sequence[Outcome], threshold: float | None) -> bool:

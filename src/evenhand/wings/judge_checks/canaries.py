@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from evenhand.core.document import Key, write_committed
+from evenhand.core.document import Key
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
@@ -18,6 +18,7 @@ from evenhand.core.wording.words import count, safe
 from evenhand.scorers.text import value_text
 from evenhand.store.labels.draw import LabelledVerdict, MetricLabel
 from evenhand.store.labels.stored_draws import standing_labels
+from evenhand.store.replacing import write_committed
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.canaries/1"

@@ -37,9 +37,9 @@ from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
-from evenhand.render.calibration_text import standing as standing_words
-from evenhand.render.calibration_text import state_of
 from evenhand.render.findings import findings
+from evenhand.render.judged_rates import standing as standing_words
+from evenhand.render.judged_rates import state_of
 from evenhand.render.requirements import (
     bound_words,
     failures_allowed,

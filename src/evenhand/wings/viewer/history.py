@@ -28,7 +28,7 @@ from evenhand.render.calibration_text import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
 from evenhand.store.encoding import written_case
-from evenhand.store.measured import MetricSums
+from evenhand.store.measured import FurtherNumbers, MetricSums
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.shapes import Interval
 
@@ -166,6 +166,7 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
     """For each column the mean of each metric. A trial in error may have come to anything in those that it lacks."""
     columns: Sequence[dict[str, MetricSums]] = [{} for _ in run.meta.variants]
     errors: list[tuple[str, int, frozenset[str]]] = []
+    further = [FurtherNumbers[str]() for _ in columns]
     for trial in map(read_named_scores, run.results()):
         column = columns[trial.variant]
         for name, value in trial.named_scores.items():
@@ -176,11 +177,17 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
         if trial.outcome == "error":
             errors.append((trial.case, trial.variant, frozenset(trial.named_scores)))
             continue
-        for name in {o.metric for o in trial.outcomes if unknown(o.outcome, o.score)} - {""}:
+        in_error = {o.metric for o in trial.outcomes if unknown(o.outcome, o.score)} - {""}
+        further[trial.variant].add(trial.case, trial, trial.named_scores)
+        for name in in_error:
             column.setdefault(name, MetricSums()).add(trial.case, None)
     for case, variant, there in errors:  # once it is known which metrics there are
         for name, measured in columns[variant].items():
             if name not in there:
+                measured.add(case, None)
+    for column, failed in zip(columns, further, strict=True):
+        for name, measured in column.items():
+            for case in failed.lost(name):
                 measured.add(case, None)
     scales, groups = run.scales(), run.groups()
     return [

@@ -77,7 +77,7 @@ async def test_more_cases_are_advised_with_their_calls_and_money(make_run: Make,
     assert (advice.repeated, advice.clusters, advice.run_repeats) == (True, False, 0)
     assert {part.part for part in advice.parts} == {"cases", "repeats"}
     text = " ".join(" ".join(lines(outcome)).split())
-    assert "more cases, no more repeats, would decide it: about " in text
+    assert "more cases, repeated as before, would decide it: about " in text
     assert f"{advice.calls:,} calls, ${advice.cost_usd:.2f}" in text
     assert "sources of uncertainty: cases " in text
     row = document(outcome)["results"][0]

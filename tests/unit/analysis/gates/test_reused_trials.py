@@ -62,6 +62,8 @@ def test_a_trial_is_taken_where_request_and_checks_are_the_same():
     assert result is not None
     assert (result.index, result.variant, result.case) == (7, 3, "case")
     assert (result.outcome, result.score, result.taken, result.cost_usd) == ("pass", 1, "RUN", 0)
+    # It is no cheaper than in the baseline: a gate on `cost` compares what the calls cost.
+    assert result.full_cost_usd == 0.5
     assert taking.notes(0) == []
 
 
@@ -100,9 +102,11 @@ def test_all_others_are_run_and_counted_by_why(
 
 
 def test_trials_of_eval_sets_always_run_and_the_note_says_so():
-    """They have no request that is known before."""
+    """Whatever their own calls were looked up for: code decides them, and nobody can change that."""
     taking = FromBaseline(baseline())
-    assert taking.notes(20, of_evals=True) == [f"not taken from the baseline: 20 trials ({EVALS})"]
+    assert taking(planned(), "key", "", by_request_alone=True) is None
+    assert taking.notes(20, of_evals=True) == [EVALS]
+    assert taking.notes(0, of_evals=True) == []
 
 
 def test_another_evenhand_or_script_takes_nothing():

@@ -18,7 +18,8 @@ from evenhand.analysis.trust.calibration_file import place_of, read_calibration,
 from evenhand.analysis.trust.jury_weights import ballot_of, folds_of, votes_in
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.render.calibration_text import calibration_lines, standing
+from evenhand.render.calibration_text import calibration_lines
+from evenhand.render.judged_rates import standing
 
 __all__ = ["make_run"]
 

@@ -28,8 +28,9 @@ from evenhand.analysis.trust.labelled_cases import (
 from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
-from evenhand.render.calibration_text import calibration_lines, half_width, standing
+from evenhand.render.calibration_text import calibration_lines, half_width
 from evenhand.render.comparison import judged_line
+from evenhand.render.judged_rates import standing
 from evenhand.stats.bounded import mean_by_judge
 from evenhand.stats.correction import Estimate, corrected_rate
 from evenhand.stats.design_effect import CaseLabel, ScoreLabel

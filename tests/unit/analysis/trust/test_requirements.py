@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.unit.conftest import Make, make_run, result
 
-from evenhand import EvalSet, Run, at_least, at_most, run
+from evenhand import EvalSet, Expect, Model, Run, Score, at_least, at_most, compare, run
+from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
+from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.trust.requirements import held, requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import UsageError
@@ -19,6 +22,9 @@ from evenhand.core.variant import Variant
 from evenhand.render.console import show
 from evenhand.render.document import document
 from evenhand.render.requirements import requirement_lines
+from evenhand.scorers import FunctionScorer
+from evenhand.testing import FakeProvider, Rule, Script
+from evenhand.wings.viewer.history import measures
 
 __all__ = ["make_run"]
 
@@ -119,9 +125,17 @@ async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(mak
     variants = (Variant(0, "a", "m"), Variant(1, "b", "m"))
     required = (Requirement("accuracy", Bound(at_least=0.9), (0, 1)),)
     good = [accurate(i, True) for i in range(5)]
+    lost = replace(
+        accurate(5, None, 1), outcomes=(Outcome("right", "error", None, metric="accuracy"),)
+    )
+    na = Outcome("right", "not_applicable", None, metric="accuracy")
+    other = [replace(result(6 + i, variant=1), outcomes=(na,)) for i in range(4)]
     for others, states in (
         ([accurate(5 + i, None, 1) for i in range(5)], ["kept", "open"]),
         ([result(5 + i, variant=1) for i in range(5)], ["kept"]),
+        # It applied to one case alone, and that one is in error; or may have done so.
+        ([lost, *(result(6 + i, variant=1) for i in range(4))], ["kept", "open"]),
+        ([result(5, ok=None, variant=1), *other], ["kept", "open"]),
     ):
         run = await make_run([*good, *others], variants, requirements=required)
         assert [one.state for one in held(run)] == states
@@ -295,3 +309,109 @@ def test_what_cannot_be_required_is_refused(how: dict[str, object], what: str) -
     with pytest.raises(UsageError, match=r".*") as raised:
         EvalSet("x", **how)
     assert what in str(raised.value)
+
+
+def further(named_by_all: bool = True) -> Run:
+    """Eleven cases whose scorer gives a further number; on the first five, which fail, it raises."""
+    evals = EvalSet(
+        "further",
+        data=[{"id": f"c{i}", "input": str(i)} for i in (*range(10), -1)],
+        require={"clarity": at_least(0.5)},
+    )
+
+    def clear(output: str) -> Score:
+        if output == "-1":
+            return Score(None)  # says nothing of what it gives where it applies
+        if output < "5":
+            msg = "no answer"
+            raise RuntimeError(msg)
+        return Score(1.0, True, named={"clarity": 0.6})
+
+    @evals.eval
+    def reads(case, expect) -> str:
+        expect(case.input >= "5", "is late")
+        if named_by_all or case.input >= "5":
+            expect(case.input, clear)
+        else:
+            expect(case.input, FunctionScorer(broken))
+        return case.input
+
+    return run(evals)
+
+
+def broken(output: str) -> bool:
+    """A scorer that gives no number in any trial."""
+    raise RuntimeError(output)
+
+
+@pytest.mark.parametrize("named_by_all", [True, False])
+def test_a_further_number_of_a_scorer_in_error_is_in_error_too(named_by_all: bool) -> None:
+    """`Score(…, named=…)` of a scorer that raised may have been anything, also where its trial fails for another."""
+    with further(named_by_all) as it:
+        (only,) = held(it.file)
+        errors = 5 if named_by_all else 6
+        assert (only.state, only.errors, it.verdict) == ("open", errors, "undecided")
+        ends = 5 * 0.6 / (5 + errors), (5 * 0.6 + errors) / (5 + errors)
+        assert (only.least, only.most) == tuple(map(pytest.approx, ends))
+        with further(named_by_all) as again:
+            one = compare(it.file, again.file, metric="clarity").results[0]
+        # On the scale from 0 to 1 five cases may have come to anything.
+        assert one.trials_in_error == 2 * errors
+        mean = measures(it.file)[0].means["~clarity"]
+        assert mean.low is not None
+        assert mean.low < 0.3
+
+
+@pytest.mark.parametrize("metric", ["latency", "cost"])
+async def test_seconds_and_dollars_have_no_highest_value(make_run: Make, metric: str) -> None:
+    """A cost of a cent isn't a share: its interval doesn't reach towards 1, and an error isn't at most one dollar."""
+    trials = [
+        replace(result(i), latency_s=0.01 + i / 1000, cost_usd=0.01 + i / 1000) for i in range(10)
+    ]
+    bound = Requirement(metric, Bound(at_most=0.02), (0,))
+    (only,) = held(await make_run(trials, requirements=(bound,)))
+    assert (only.state, only.sure) == ("kept", True)
+    assert only.high == pytest.approx(0.0145 + 2.262 * 0.0030277 / 10**0.5, rel=1e-3)
+    trials[3] = replace(result(3, ok=None), latency_s=None, cost_usd=None)
+    wide = Requirement(metric, Bound(at_most=1.0), (0,))
+    (only,) = held(await make_run(trials, requirements=(wide,)))
+    assert only.state == "open"
+
+
+def test_an_answer_from_the_cache_costs_what_it_cost_when_it_was_paid_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of $0.003 a trial, a second run, which pays nothing, is no cheaper; what was spent stays $0."""
+    monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "cache"))
+    model = {"id": "openai:chat:gpt-5-mini", "config": {"cost": 0.001}}
+    bound = {"cost": at_most(0.001)}
+    evals = EvalSet("priced", data=[{"id": c} for c in "abcde"], model=model, require=bound)
+
+    @evals.eval
+    async def says(case, model: Model, expect: Expect) -> None:
+        expect((await model.generate(case.id)).text == "hello world", "is said")
+
+    with FakeProvider(Script([Rule((".",), "hello world")])) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        first, again = run(evals, home=tmp_path), run(evals, home=tmp_path)
+    with first, again:
+        assert (again.totals().cached, again.totals().cost_usd) == (5, 0)
+        for one in (first, again):
+            (only,) = held(one.file)
+            assert (only.state, only.least) == ("missed", pytest.approx(0.003))
+        (cost,) = compare(first.file, again.file, metric="cost").results
+        assert (cost.alike, cost.changed) == (5, [])
+        write_baseline(baseline_of(again.file), tmp_path / "b.evn")
+    costs = [trial.cost_usd or 0 for trial in read_baseline(tmp_path / "b.evn").trials]
+    assert costs == [pytest.approx(0.003)] * 5
+
+
+def test_what_was_saved_is_unknown_in_runs_that_did_not_keep_it() -> None:
+    """Of an earlier version's cached trial, and of one taken from a baseline without prices."""
+    paid = replace(result(0), cost_usd=0.002)
+    assert paid.full_cost_usd == 0.002
+    assert replace(paid, cached=1).full_cost_usd is None
+    assert replace(paid, taken="01M8").full_cost_usd is None
+    assert replace(paid, cached=1, saved_usd=0.001).full_cost_usd == pytest.approx(0.003)
+    assert replace(paid, cost_usd=None, cached=1, saved_usd=0.001).full_cost_usd is None

@@ -17,8 +17,9 @@ from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.analysis.trust.scores_calibrated import SCORES_ARE_NO_DRAW
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.render.calibration_text import calibration_lines, judged_lines
+from evenhand.render.calibration_text import calibration_lines
 from evenhand.render.comparing import compare
+from evenhand.render.judged_rates import judged_lines
 from evenhand.render.markdown import write_markdown
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_metric_labels

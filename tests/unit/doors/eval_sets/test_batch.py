@@ -96,6 +96,15 @@ def test_slices_by_tag_count_a_case_under_each_of_its_tags(home: Path):
         assert len(pd.DataFrame(report.rows())) == 3
 
 
+def test_without_tags_no_metric_is_listed_twice(home: Path):
+    """All cases are without a tag: that says nothing that all cases don't say."""
+    rows = [{"id": str(i), "answer": "a", "expected": "a"} for i in range(2)]
+    with score_batch(rows, metrics=["token_f1"], home=home) as report:
+        assert report.by_tag() == {}
+        assert [row["metric"] for row in report.summary_rows()] == ["token_f1", "overall"]
+        assert report.to_pandas("summary")["metric"].tolist() == ["token_f1", "overall"]
+
+
 def test_a_metric_without_a_number_says_why(home: Path):
     """Printed and in a notebook: the column of answers is called otherwise, say."""
     rows = [{"id": str(i), "completion": "a", "expected": "a"} for i in range(2)]

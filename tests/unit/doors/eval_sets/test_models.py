@@ -20,7 +20,7 @@ from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.languages.documents.project import project_for
 from evenhand.providers.roster import DefaultJudge, default_judge
-from evenhand.scorers import CLARITY, Jury, Passes, Preferred, Rating
+from evenhand.scorers import CLARITY, AnswerRelevance, Jury, Passes, Preferred, Rating
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script, Scripted
 from evenhand.testing.script import Rule
@@ -139,6 +139,22 @@ async def test_an_answer_without_a_verdict_is_asked_for_again_by_the_next_run(tm
         _, *second = await outcome()
         _, *third = await outcome()
     assert (first, resumed, second, third) == (["error", 2], ["error", 2], ["pass", 3], ["pass", 3])
+
+
+async def test_a_list_that_lacks_verdicts_is_asked_for_again_by_the_next_run(tmp_path: Path):
+    """Each of its answers can be read; together they say nothing of one sentence."""
+    evals = a_set(tmp_path, AnswerRelevance("May I?"), judge="openai:one")
+    on = {"statement": "Please.", "claim": True, "topic": "on"}
+    lists = [{"refusal": False, "sentences": s} for s in ([], [{"id": 1, "statements": [on]}])]
+    rules = [Rule(("sentence by sentence",), lists[0], times=2), Rule((), lists[1])]
+    with FakeProvider(Script(rules)) as fake:
+        outcomes: list[tuple[str, int]] = []
+        for _ in range(3):
+            finished = await door.settle(plan_of([evals], env=fake.env()), Settings(home=tmp_path))
+            with RunFile.open(finished.path) as run:
+                (trial,) = run.trials()
+            outcomes.append((trial.outcome, len(fake.requests)))
+    assert outcomes == [("error", 2), ("pass", 3), ("pass", 3)]
 
 
 async def test_an_answer_that_needed_a_second_question_comes_from_the_cache(tmp_path: Path):

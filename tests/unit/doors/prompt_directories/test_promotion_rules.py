@@ -84,7 +84,7 @@ def test_three_successful_sends_make_a_draft_tested(shelf):
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"verified": False}, "refuted by verify.sh"),
+        ({"verified": False}, "rejected by verify.sh"),
         ({"exit_code": 1}, "without an answer"),
         ({"exit_code": None}, "without an answer"),
         ({"sent": False}, ""),
@@ -172,8 +172,8 @@ def test_ten_verified_sends_and_a_green_eval_make_it_ready(shelf):
         ),
         ({"content": "0" * 16}, "of an earlier version"),
         ({"model": "openai:other"}, "with another model"),
-        ({"all_passed": False, "failed_cases": ["one"]}, "not green: one"),
-        ({"all_passed": "yes"}, "not green: it did not end well"),
+        ({"all_passed": False, "failed_cases": ["one"]}, "eval failed: one"),
+        ({"all_passed": "yes"}, "eval failed: it has no verdict"),
     ],
 )
 def test_an_eval_counts_only_for_the_whole_suite_as_it_is(shelf, more, why):
@@ -204,7 +204,7 @@ def test_evals_of_an_earlier_content_are_no_reruns_of_this_one(shelf):
         assert missing(shelf, "ready") == []
     evaluated(shelf, all_passed=False)
     evaluated(shelf)
-    assert "not green, at most 0" in missing(shelf, "ready")[0]
+    assert "failed before the latest one, at most 0" in missing(shelf, "ready")[0]
 
 
 def test_a_run_has_one_row_its_last_at_the_place_of_that(shelf):
@@ -245,7 +245,7 @@ def test_an_easy_case_run_after_a_red_suite_opens_no_gate(shelf):
     """The latest row that counts decides, not the last row."""
     evaluated(shelf, all_passed=False, failed_cases=["hard"])
     evaluated(shelf, partial=True)
-    assert "not green: hard" in missing(shelf, "ready")[-1]
+    assert "eval failed: hard" in missing(shelf, "ready")[-1]
 
 
 def test_rows_of_before_are_history(shelf):

@@ -610,6 +610,20 @@ def test_a_price_is_said_in_the_defaults(shelf):
     ] == [None]
 
 
+def test_judges_with_a_price_have_an_estimate(shelf):
+    """Of rubrics and of queries: as much as in a config, never `price unknown`."""
+    judged = PRICED.replace("PRICE", "{cost: 0.000002}") + (
+        "    rubric: polite\n    judge: {model: 'openai:of-our-own', samples: 3}\n"
+        "triggering: {judge: {model: 'openai:of-our-own'}, should_match: [hello, hi]}\n"
+    )
+    shelf.add("greet", eval=judged)
+    plan = load(shelf.library, ["greet"], env={"OPENAI_API_KEY": "k"})
+    judges = [row for row in plan.estimate() if row.role == "judge"]
+    assert [row.calls for row in judges] == [5]
+    assert all(row.tokens_in == row.calls * 700 for row in judges)
+    assert all(row.cost_usd and row.cost_usd > row.tokens_in * 0.000002 for row in judges)
+
+
 EVAL_WITHOUT_PRICE = PRICED.replace(PRICED.splitlines(keepends=True)[2], "")
 
 

@@ -500,6 +500,11 @@ def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
             "one name",
         ),
         (
+            {"assert": [{"type": "equals", "value": "a", "metric": True}]},
+            "metric is true",
+            "in quotes: 'true'",
+        ),
+        (
             {"assert": [{"type": "javascript", "value": "file://g.tsx"}]},
             "g.tsx is neither Python nor JavaScript",
             ".ts",

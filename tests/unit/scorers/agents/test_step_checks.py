@@ -113,6 +113,37 @@ def test_an_agent_recovers_by_the_same_tool_or_by_another():
     assert said(Recovers(), *twice) == (False, [2])
 
 
+def test_a_call_that_nobody_knows_the_end_of_needs_to_be_recovered_too():
+    """Beside one that was made up for, too; a failure that nothing made up for decides all the same."""
+    made_up = [call("find", "error"), call("find")]
+    open_ = call("refund", "unknown")
+    with pytest.raises(ScoreError, match=r"it is unknown whether step 3, refund, succeeded"):
+        asked(Recovers(), *made_up, open_)
+    assert said(Recovers("find"), *made_up, open_) == (True, [0])
+    assert said(Recovers(), *made_up, open_, call("refund")) == (True, [0])
+    assert said(Recovers(), open_, call("find", "error")) == (False, [1])
+    with pytest.raises(ScoreError, match=r"whether step 2, find, succeeded"):
+        asked(Recovers(), call("find", "error"), call("find", "unknown"))
+
+
+def test_calls_that_may_be_second_attempts_or_may_have_other_arguments_are_no_verdict():
+    """Nobody knows whether the first one failed, or what the calls were given."""
+    first, silent = call("find", "unknown", a=1), Step("tool", "find", None, status="ok")
+    with pytest.raises(ScoreError, match=r"it is unknown whether step 1, find, succeeded"):
+        asked(NeverRepeats(), first, call("find", a=1))
+    assert said(NeverRepeats(), first, call("find", a=1), call("find", a=1)) == (False, [1, 2])
+    assert said(NeverRepeats(), first, call("find", a=2)) == (True, [])
+    assert said(NeverRepeats(), call("find", "error", a=1), first) == (True, [])
+    for steps in ([silent, silent], [silent, call("find", a=1)]):
+        with pytest.raises(ScoreError, match="the arguments of find are not known"):
+            asked(NeverRepeats(), *steps)
+        with pytest.raises(ScoreError, match="the arguments of find are not known"):
+            asked(NeverLoops(2), *steps)
+    assert said(NeverRepeats(), silent, call("other")) == (True, [])
+    assert said(NeverRepeats(), silent, *[call("find", a=1)] * 2) == (False, [1, 2])
+    assert said(NeverLoops(2), silent, *[call("find", a=1)] * 2) == (False, [1, 2])
+
+
 def test_the_same_call_twice_is_told_from_a_second_attempt():
     """Other arguments are another call, in whatever order they stand."""
     assert said(NeverRepeats(), *SHOP) == (True, [])
@@ -189,6 +220,11 @@ def test_what_an_agent_took_is_measured():
     assert asked(TokenCount(), *steps).value == 5
     assert asked(StepCost(), *steps).value == 0.75
     assert asked(StepDuration(), *steps).value == 4.0
+    open_ = Step("tool", "slow", started_s=4.0)
+    with pytest.raises(ScoreError, match="nobody says when the last step, slow, ended"):
+        asked(StepDuration(), *steps, open_)
+    said_after = Step("message", "assistant", started_s=4.5)
+    assert asked(StepDuration(), *steps, open_, said_after).value == 4.5
     for scorer in (TokenCount(), StepCost(), StepDuration()):
         with pytest.raises(ScoreError):
             asked(scorer, MODEL)

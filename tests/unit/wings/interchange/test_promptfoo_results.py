@@ -119,6 +119,18 @@ async def test_an_error_has_no_score(tmp_path: Path) -> None:
     assert (second.outcomes[0].outcome, second.outcomes[0].score) == ("error", None)
 
 
+async def test_a_metric_without_weight_is_missing_and_not_0(tmp_path: Path) -> None:
+    """Promptfoo writes the mean of nothing as 0, though its one assertion gave 0.2."""
+    parts = [
+        {"pass": True, "score": 0.2, "assertion": {"type": "python", "metric": m, "weight": w}}
+        for m, w in (("lost", 0), ("kept", 0), ("kept", 1))
+    ]
+    graded = {"pass": True, "score": 0.2, "componentResults": parts}
+    one = row(0, gradingResult=graded, namedScores={"lost": 0, "kept": 0.2, "other": 0})
+    (trial,) = (await imported(results(tmp_path / "r.json", [one]), tmp_path)).trials()
+    assert trial.named_scores == {"kept": 0.2, "other": 0}
+
+
 async def test_the_parts_of_a_set_are_counted_once(tmp_path: Path) -> None:
     """Promptfoo lists them in the set and again after it."""
     parts = [{"pass": p, "score": int(p), "assertion": {"type": "contains"}} for p in (True, False)]

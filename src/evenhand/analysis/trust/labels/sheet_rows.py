@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.judgements.strata import inclusions
@@ -26,6 +28,7 @@ from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import decoded
 from evenhand.store.labels.draw import Draw, LabelledVerdict, Pair, PairAnswer, PairDraw, unordered
 from evenhand.store.labels.label import LabelField, NewLabel, checked
+from evenhand.store.replacing import beside, created
 from evenhand.store.runfile import RunFile
 
 
@@ -62,32 +65,33 @@ def write_rows(
         sheet.writerow(columns)
         sheet.writerows([cell(value) for value in row] for row in rows)
         text = table.getvalue()
-    file = _new_file(path)
-    try:
-        with file:
-            file.write(text)
-    except OSError as error:  # the disk is full, say
-        path.unlink()
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    with _writing(path), created(path) as file:
+        file.write_text(text, "utf-8", newline="")
 
 
 def check_new_file(path: Path) -> None:
     """Raises a UsageError where a file can't be written there: before anything is drawn for it."""
-    _new_file(path).close()
-    path.unlink()
+    with _writing(path), beside(path):
+        pass
 
 
-def _new_file(path: Path) -> TextIO:
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Says why a new file can't be written: one that is there may hold an hour of somebody's labels."""
+    if os.path.lexists(path):
+        raise _is_there(path)
     try:
-        # "x": a file that is there may hold an hour of somebody's labels.
-        return path.open("x", encoding="utf-8", newline="")
+        yield
     except FileExistsError:
-        raise UsageError(
-            f"{path} already exists, maybe with labels in it",
-            hint="Name another file, or delete it.",
-        ) from None
+        raise _is_there(path) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _is_there(path: Path) -> UsageError:
+    return UsageError(
+        f"{path} already exists, maybe with labels in it", hint="Name another file, or delete it."
+    )
 
 
 def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iterator[SheetRow]:

@@ -112,9 +112,8 @@ def _says(text: str, phrase: str) -> bool:
     phrase_words = words(phrase)
     if not phrase_words:
         return False
-    said = words(text)
-    size = len(phrase_words)
-    if any(list(said[i : i + size]) == list(phrase_words) for i in range(len(said) - size + 1)):
+    own, size = list(words(text)), len(phrase_words)
+    if any(own[i : i + size] == list(phrase_words) for i in range(len(own) - size + 1)):
         return True
     content = {word for word in phrase_words if word not in _SMALL}
     if len(content) < 3:

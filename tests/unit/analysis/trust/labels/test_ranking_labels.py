@@ -29,8 +29,9 @@ from evenhand.cli.label import label as label_command
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.run import AnswerDetails
 from evenhand.core.score import Outcome
-from evenhand.render.calibration_text import calibration_lines, judged_lines
+from evenhand.render.calibration_text import calibration_lines
 from evenhand.render.document import document
+from evenhand.render.judged_rates import judged_lines
 from evenhand.store.labels.draw import PairAnswer, unordered
 from evenhand.store.labels.stored_draws import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile

@@ -1,0 +1,267 @@
+"""Pass rates of judges in words: as the judge has them, and as people would have found them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from evenhand.analysis.summaries.rates import hundredths
+from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
+from evenhand.analysis.trust.canaries import canaries_of
+from evenhand.analysis.trust.cascades import cascade_lines, has_cascade
+from evenhand.analysis.trust.corrected_bounds import corrected_misses, unchecked_rankings
+from evenhand.analysis.trust.judgements.judged import judgements
+from evenhand.analysis.trust.labelled_cases import of_clusters
+from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.analysis.trust.trust_rules import (
+    CROWD,
+    LOOKED,
+    NO_VERDICT,
+    NOT_CHECKED,
+    ONE_METRIC,
+    age,
+)
+from evenhand.core.errors import UsageError
+from evenhand.core.wording.words import (
+    count,
+    folded,
+    percent,
+    safe,
+    short_id,
+)
+from evenhand.render.calibration_text import canary_sentences, mean_words, rate
+from evenhand.stats.correction import Estimate
+from evenhand.stats.paired_difference import FEWEST as FEWEST_PAIRS
+from evenhand.store.runfile import RunFile
+
+MANY = 4
+"""So many variants of a metric share a line, where they differ in nothing but their numbers."""
+
+
+def judged_or_damaged(run: RunFile, names: Sequence[str], width: int) -> list[str]:
+    """As `judged_lines`; where the calibration is damaged, that: a report is never withheld for it."""
+    try:
+        return judged_lines(run, names, width)
+    except UsageError as error:
+        damage = [
+            line
+            for text in f"not corrected: {error}".splitlines()
+            for line in folded(safe(text.strip()), width, "    ", "      ")
+        ]
+        return ["  judged metrics", *damage]
+
+
+def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
+    """What people would have found of each judged metric, or that nobody has looked: by variant, or for MANY at once.
+
+    Rankings have lines of their own, and are here only where calibration is required or accepted, and there is none.
+    """
+    rates = judged_rates(run)
+    calibrated = run.meta.settings.get("calibrated")
+    rankings = unchecked_rankings(run) if calibrated else []
+    if not rates and not rankings:
+        return []
+    several = len({one.variant for one in rates}) > 1
+    left = sum(not one.trusted for one in rates) + len(rankings)
+    lines = ["  judged metrics"]
+    if left and calibrated == "required":
+        lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
+    elif left and calibrated == "accepted":
+        lines = ["  judged metrics (accepted without calibration)"]
+    undecided = calibrated == "required" and verdict_of(run) == "undecided"
+    for miss in corrected_misses(run) if undecided else ():
+        of_scores = miss.corrected is not miss.rate.corrected
+        number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
+        bound = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
+        lines += folded(
+            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}",
+            width,
+            "    ",
+            "      ",
+        )
+    crowds = crowded(rates)
+    for alike in _alike([one for one in rates if one.metric not in crowds]):
+        if len(alike) < MANY:
+            texts = [
+                f"{safe(one.metric)}{f' · {safe(names[one.variant])}' if several else ''}: {standing(one)}"
+                for one in alike
+            ]
+        else:
+            metric = f"{safe(alike[0].metric)} · {len(alike)} variants, each in --json"
+            texts = [f"{metric}: {shared_standing(alike, names)}"]
+        for text in texts:
+            lines += folded(text, width, "    ", "      ")
+    for line in crowd_lines(crowds, rates):
+        lines += folded(line, width, "    ", "      ")
+    for pairs, correction in rankings:
+        lines += folded(
+            f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}",
+            width,
+            "    ",
+            "      ",
+        )
+    if has_cascade(run):
+        for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
+            lines += folded(safe(line), width, "    ", "      ")
+    if note := of_clusters(run.meta.variants[index] for index in {one.variant for one in rates}):
+        lines += folded(note, width, "    ", "      ")
+    if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):
+        name = short_id(run.meta.id)
+        again = f"evenhand label {name} --draw 60, then evenhand calibrate {name}"
+        lines += folded(f"to calibrate again: {again}", width, "    ", "      ")
+    canaries = canaries_of(run)
+    for sentence in () if canaries is None else canary_sentences(canaries):
+        lines += folded(sentence, width, "    ", "      ")
+    return lines
+
+
+def _alike(rates: Sequence[JudgedRate]) -> list[list[JudgedRate]]:
+    """Rates in their order; in one list those of a metric that differ in nothing but their numbers."""
+    groups: dict[tuple[object, ...], list[JudgedRate]] = {}
+    for one in rates:
+        means = one.mean is not None and one.mean.corrected is not None
+        same = (one.status, one.changed, one.why, one.doubt, one.by_votes, one.stopped)
+        key = (one.metric, one.model, one.fallback, one.corrected is None, means, *same)
+        groups.setdefault(key, []).append(one)
+    return list(groups.values())
+
+
+def shared_standing(alike: Sequence[JudgedRate], names: Sequence[str]) -> str:
+    """What `standing` says of each of several rates: the lowest and the highest, and what holds for all of them.
+
+    Args:
+        alike: Rates of one metric that differ in nothing but their numbers.
+        names: What variants are called, by their index.
+    """
+    first = alike[0]
+    raw = f"{_spread([(one.raw, names[one.variant]) for one in alike])} by {safe(first.model)}"
+    corrected = [(one.corrected, names[one.variant]) for one in alike if one.corrected is not None]
+    if corrected:
+        labels = f"{_least_and_most([one.labels for one in alike])} labels each"
+        people = f"{_spread(corrected)} corrected, {labels} · {raw}"
+        parts = [f"{raw} · {labels}{doubt_about(first)}" if first.doubt else people]
+    else:
+        parts = [f"{raw} · {_uncorrected(first)}"]
+    means = [one.mean for one in alike if one.mean is not None and one.mean.corrected is not None]
+    if means:
+        values = [hundredths(one.corrected.value) for one in means if one.corrected is not None]
+        parts.append(f"mean {min(values, key=float)} to {max(values, key=float)} corrected")
+    if first.stopped and (corrected or means):
+        parts.append(LOOKED)
+    if first.fallback:
+        parts.append(f"{count(sum(one.items for one in alike), 'verdict')} of the fallback")
+    if errors := sum(one.errors for one in alike):
+        parts.append(f"{count(errors, 'output')} left out: {NO_VERDICT}")
+    return " · ".join(parts)
+
+
+def _spread(rates: Sequence[tuple[Estimate, str]]) -> str:
+    """The lowest and the highest of some rates, each with its interval and whose it is."""
+    least, most = (end(rates, key=lambda one: one[0].value)[0] for end in (min, max))
+    if rate(least) == rate(most):
+        return rate(least)
+    ends: list[str] = []
+    for end in (least, most):
+        owners = [safe(name) for one, name in rates if rate(one) == rate(end)]
+        others = f" and {len(owners) - 1} more" if len(owners) > 1 else ""
+        ends.append(f"{rate(end)} ({owners[0]}{others})")
+    return " to ".join(ends)
+
+
+def _least_and_most(numbers: Sequence[int]) -> str:
+    least, most = min(numbers), max(numbers)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def crowded(rates: Iterable[JudgedRate]) -> dict[str, str]:
+    """Unlabelled metrics that are named by their criteria, of one kind and many, each with few outputs: their kinds.
+
+    Criteria that are filled in from the case, or written for each test, make such metrics: one for each case. A line
+    for each would say nothing.
+    """
+    kinds: dict[str, str] = {}
+    large: set[str] = set()
+    for one in rates:
+        kind, quote, _ = one.metric.partition(' "')
+        if quote and one.status == "missing" and not one.fallback and one.items < FEWEST_PAIRS:
+            kinds[one.metric] = kind
+        else:
+            large.add(one.metric)
+    kinds = {metric: kind for metric, kind in kinds.items() if metric not in large}
+    sizes = Counter(kinds.values())
+    return {metric: kind for metric, kind in kinds.items() if sizes[kind] >= CROWD}
+
+
+def crowd_lines(crowds: Mapping[str, str], rates: Iterable[JudgedRate]) -> Iterator[str]:
+    """A line for each kind of such metrics: how many they are, and how to make them one."""
+    outputs: Counter[str] = Counter()
+    models: dict[str, dict[str, None]] = {}
+    for one in rates:
+        if (kind := crowds.get(one.metric)) is not None:
+            outputs[kind] += one.items
+            models.setdefault(kind, {})[one.model] = None
+    sizes = Counter(crowds.values())
+    for kind, of in outputs.items():
+        by = ", ".join(map(safe, models[kind]))
+        yield (
+            f"{safe(kind)}: {sizes[kind]:,} criteria, {count(of, 'output')}, by {by} · {NOT_CHECKED};"
+            f" {ONE_METRIC}"
+        )
+
+
+def standing(one: JudgedRate) -> str:
+    """A judged rate in words, and the mean of the judge's scores: corrected beside raw, or that nobody checked it."""
+    mean = one.mean
+    if mean is None or mean.corrected is None:
+        looked = f" · {LOOKED}" if one.stopped and one.corrected is not None else ""
+        return f"{_rate_words(one)}{looked}"
+    corrected = f"{mean_words(mean.corrected)} corrected, {count(mean.labels, 'score')}"
+    looked = f" · {LOOKED}" if one.stopped else ""
+    return f"{_rate_words(one)} · mean {corrected} · raw mean {mean_words(mean.raw)}{looked}"
+
+
+def _rate_words(one: JudgedRate) -> str:
+    left_out = f" · {count(one.errors, 'output')} left out: {NO_VERDICT}" if one.errors else ""
+    fallback = f" · {count(one.items, 'verdict')} of the fallback" if one.fallback else ""
+    return f"{_standing_words(one)}{fallback}{left_out}"
+
+
+def _standing_words(one: JudgedRate) -> str:
+    if one.corrected is not None:
+        labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
+        votes = " by weighted votes" if one.by_votes else ""
+        corrected, raw = f"{rate(one.corrected)} corrected{votes}, {labels}", rate(one.raw)
+        # A correction that gates ignore doesn't come first.
+        if one.doubt:
+            return f"{raw} by {safe(one.model)} · {corrected}{doubt_about(one)}"
+        return f"{corrected} · raw {raw} by {safe(one.model)}"
+    return f"{rate(one.raw)} by {safe(one.model)} · {_uncorrected(one)}"
+
+
+def _uncorrected(one: JudgedRate) -> str:
+    """Why a rate isn't corrected."""
+    if one.status == "stale":
+        return f"calibration is stale: {', '.join(one.changed)} changed"
+    if one.why:
+        return f"labelled, and not corrected: {one.why}"
+    if one.status == "fresh":
+        return "labelled, and not corrected: see `evenhand calibrate`"
+    if one.changed:
+        other = "other evals" if OTHER_EVALS in one.changed else "another judge"
+        return f"{NOT_CHECKED}: the calibration is for {other}"
+    return NOT_CHECKED
+
+
+def doubt_about(*rates: JudgedRate) -> str:
+    """Why corrected rates may not stand in a gate; empty where they may."""
+    doubts = dict.fromkeys(rate.doubt for rate in rates if rate.doubt)
+    return f" · {', '.join(doubts)}: see `evenhand calibrate`" if doubts else ""
+
+
+def state_of(one: JudgedRate) -> str:
+    """Where a judged rate stands, in two or three words."""
+    if one.corrected is not None:
+        return one.doubt or "corrected"
+    if one.status == "stale":
+        return "calibration is stale"
+    return "labelled, not corrected" if one.why or one.status == "fresh" else "not checked"
