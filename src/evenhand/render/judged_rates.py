@@ -68,51 +68,41 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
     elif left and calibrated == "accepted":
         lines = ["  judged metrics (accepted without calibration)"]
+    texts: list[str] = []
     undecided = calibrated == "required" and verdict_of(run) == "undecided"
     for miss in corrected_misses(run) if undecided else ():
         of_scores = miss.corrected is not miss.rate.corrected
         number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
         bound = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
-        lines += folded(
-            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}",
-            width,
-            "    ",
-            "      ",
+        texts.append(
+            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}"
         )
     crowds = crowded(rates)
     for alike in _alike([one for one in rates if one.metric not in crowds]):
         if len(alike) < MANY:
-            texts = [
+            texts += [
                 f"{safe(one.metric)}{f' · {safe(names[one.variant])}' if several else ''}: {standing(one)}"
                 for one in alike
             ]
         else:
             metric = f"{safe(alike[0].metric)} · {len(alike)} variants, each in --json"
-            texts = [f"{metric}: {shared_standing(alike, names)}"]
-        for text in texts:
-            lines += folded(text, width, "    ", "      ")
-    for line in crowd_lines(crowds, rates):
-        lines += folded(line, width, "    ", "      ")
-    for pairs, correction in rankings:
-        lines += folded(
-            f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}",
-            width,
-            "    ",
-            "      ",
-        )
+            texts.append(f"{metric}: {shared_standing(alike, names)}")
+    texts += crowd_lines(crowds, rates)
+    texts += [
+        f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}"
+        for pairs, correction in rankings
+    ]
     if has_cascade(run):
-        for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
-            lines += folded(safe(line), width, "    ", "      ")
+        texts += map(safe, cascade_lines(run, judgements(run, verdicts_only=True).metrics))
     if note := of_clusters(run.meta.variants[index] for index in {one.variant for one in rates}):
-        lines += folded(note, width, "    ", "      ")
+        texts.append(note)
     if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):
         name = short_id(run.meta.id)
         again = f"evenhand label {name} --draw 60, then evenhand calibrate {name}"
-        lines += folded(f"to calibrate again: {again}", width, "    ", "      ")
+        texts.append(f"to calibrate again: {again}")
     canaries = canaries_of(run)
-    for sentence in () if canaries is None else canary_sentences(canaries):
-        lines += folded(sentence, width, "    ", "      ")
-    return lines
+    texts += () if canaries is None else canary_sentences(canaries)
+    return [*lines, *(part for text in texts for part in folded(text, width, "    ", "      "))]
 
 
 def _alike(rates: Sequence[JudgedRate]) -> list[list[JudgedRate]]:
