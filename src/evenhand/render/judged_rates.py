@@ -61,7 +61,6 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     rankings = unchecked_rankings(run) if calibrated else []
     if not rates and not rankings:
         return []
-    several = len({one.variant for one in rates}) > 1
     left = sum(not one.trusted for one in rates) + len(rankings)
     lines = ["  judged metrics"]
     if left and calibrated == "required":
@@ -77,17 +76,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         texts.append(
             f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}"
         )
-    crowds = crowded(rates)
-    for alike in _alike([one for one in rates if one.metric not in crowds]):
-        if len(alike) < MANY:
-            texts += [
-                f"{safe(one.metric)}{f' · {safe(names[one.variant])}' if several else ''}: {standing(one)}"
-                for one in alike
-            ]
-        else:
-            metric = f"{safe(alike[0].metric)} · {len(alike)} variants, each in --json"
-            texts.append(f"{metric}: {shared_standing(alike, names)}")
-    texts += crowd_lines(crowds, rates)
+    texts += _metric_lines(rates, names)
     texts += [
         f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}"
         for pairs, correction in rankings
@@ -161,6 +150,20 @@ def _spread(rates: Sequence[tuple[Estimate, str]]) -> str:
 def _least_and_most(numbers: Sequence[int]) -> str:
     least, most = min(numbers), max(numbers)
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _metric_lines(rates: Sequence[JudgedRate], names: Sequence[str]) -> Iterator[str]:
+    several = len({one.variant for one in rates}) > 1
+    crowds = crowded(rates)
+    for alike in _alike([one for one in rates if one.metric not in crowds]):
+        if len(alike) < MANY:
+            for one in alike:
+                of = f" · {safe(names[one.variant])}" if several else ""
+                yield f"{safe(one.metric)}{of}: {standing(one)}"
+        else:
+            metric = f"{safe(alike[0].metric)} · {len(alike)} variants, each in --json"
+            yield f"{metric}: {shared_standing(alike, names)}"
+    yield from crowd_lines(crowds, rates)
 
 
 def crowded(rates: Iterable[JudgedRate]) -> dict[str, str]:
