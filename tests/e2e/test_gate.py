@@ -396,6 +396,32 @@ def test_scripted_replies_are_not_compared_with_those_of_models(folder: Folder):
     assert "Add --offline, or make the baseline" in ended.err
 
 
+def test_metrics_whose_equal_results_no_gate_could_decide_are_left_out_of_the_next_command(
+    folder: Folder,
+):
+    """A rating from 1 to 5 varies by more than a margin for rates; where even rates are too few, undecided may pass."""
+    evals = folder.path / "own_evals.py"
+    evals.write_text(
+        "from evenhand import EvalSet, Score\n"
+        "def tone(output):\n    return Score(int(output) % 5, scale=(0, 4))\n"
+        "evals = EvalSet('own', data=[{'input': str(i)} for i in range(70)])\n"
+        "@evals.eval\ndef answers(case, expect):\n    expect(len(case.input) < 3, 'short')\n"
+        "    expect(case.input, tone, at_least=0, metric='tone')\n"
+        "    return case.input\n"
+    )
+    assert folder.run("run", "own_evals.py", "--no-progress").code == 0
+    made = folder.run("baseline", "--to", "own.evn")
+    assert "at a margin of 0.05, equal results are undecided in tone\n" in made.err
+    assert "--baseline own.evn --margin 0.05 --metric passed\n" in made.err
+    gate = ("gate", "own_evals.py", "--baseline", "own.evn", "--margin", "0.05", "--no-progress")
+    assert folder.run(*gate).code == 3
+    assert folder.run(*gate, "--metric", "passed").code == 0
+    assert folder.run("run", "own_evals.py", "--first", "4", "--no-progress").code == 0
+    made = folder.run("baseline", "--to", "few.evn")
+    assert "equal results are undecided in passed, tone\n" in made.err
+    assert "--undecided pass\n" in made.err
+
+
 def test_a_baseline_that_no_model_answered_is_compared_with_and_without_a_script(folder: Folder):
     """Of a program's own functions; that of another set is said to be of another set, not of other replies."""
     evals = folder.path / "own_evals.py"

@@ -19,7 +19,13 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.ranges import REPEATS
 
 if TYPE_CHECKING:
+    from evenhand.analysis.gates.baseline import Baseline
     from evenhand.store.runfile import RunFile
+
+COMPARED = 20_000
+"""Of more trials it isn't tried what a gate would say of equal results."""
+NAMED = 3
+"""So many results are named that a gate would leave undecided."""
 
 
 @click.command(short_help="Write one or several runs as a baseline that `gate` compares with.")
@@ -79,8 +85,12 @@ def baseline(
         pool = pooled_baseline(run_file, _opened(earlier), outputs=outputs)
         errors = run_file.totals().errors
         same, part = typed_for(run_file.meta), run_file.meta.sharded
-    write_baseline(pool.data, to)
-    header = read_baseline(to).header
+        write_baseline(pool.data, to)
+        written = read_baseline(to)
+        header, margin = written.header, least_margin(written.header.cases)
+        # Errors, and what runs differ by, would leave results undecided for another reason.
+        alike = not errors and not pool.pooled and header.trials <= COMPARED
+        decided, undecided = _equal_results(written, run_file, margin) if alike else ([], [])
     parts = [count(header.cases, "case"), count(header.trials, "trial")]
     if pool.pooled:
         of = "of one system" if pool.recorded else "that are taken for one system"
@@ -98,12 +108,34 @@ def baseline(
         tell(f"{count(errors, 'trial')} in error: these may have come out either way in each gate")
     if header.offline:
         tell("its replies are scripted (--offline): it is not a baseline for what models answer")
-    margin = least_margin(header.cases)
     if margin > MARGINS[0]:
         few = f"with {header.cases:,}, even equal results are undecided"
         tell(f"a margin of {MARGINS[0]:g} needs about 60 cases: {few}")
-    tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin {margin:g}")
+    chosen = ""
+    if undecided:
+        more = f" and {len(undecided) - NAMED} more" if len(undecided) > NAMED else ""
+        named = ", ".join(map(safe, undecided[:NAMED]))
+        tell(f"at a margin of {margin:g}, equal results are undecided in {named}{more}")
+        chosen = "".join(f" --metric {shlex.quote(safe(metric))}" for metric in decided)
+        chosen = chosen or " --undecided pass"
+    to_compare = f"--baseline {shlex.quote(safe(str(to)))} --margin {margin:g}"
+    tell(f"next: evenhand gate{same} {to_compare}{chosen}")
     return 0
+
+
+def _equal_results(baseline: Baseline, run: RunFile, margin: float) -> tuple[list[str], list[str]]:
+    """The metrics of which a gate would decide equal results, and the results that it would leave undecided."""
+    from evenhand.analysis.gates.gate_verdict import gate
+
+    results = gate(baseline, run, margin).results
+    several = len({result.variant for result in results}) > 1
+    metrics = {result.metric: True for result in results}
+    undecided: list[str] = []
+    for result in results:
+        if result.verdict == "undecided":
+            metrics[result.metric] = False
+            undecided.append(f"{result.variant} · {result.metric}" if several else result.metric)
+    return [metric for metric, holds in metrics.items() if holds], undecided
 
 
 def _files(

@@ -293,7 +293,7 @@ class Costed(Protocol):
     @property
     def cost_usd(self) -> float | None: ...
     @property
-    def saved_usd(self) -> float | None: ...
+    def unpaid_usd(self) -> float | None: ...
     @property
     def cached(self) -> int: ...
     @property
@@ -307,7 +307,7 @@ def full_cost(trial: Costed) -> float | None:
     """
     if trial.cost_usd is None or not (trial.cached or trial.taken):
         return trial.cost_usd
-    return None if trial.saved_usd is None else trial.cost_usd + trial.saved_usd
+    return None if trial.unpaid_usd is None else trial.cost_usd + trial.unpaid_usd
 
 
 class TrialResult(Record, frozen=True, kw_only=True):
@@ -354,7 +354,7 @@ class TrialResult(Record, frozen=True, kw_only=True):
         content: A digest of each part of what its case says; empty where that was not recorded. It says which part
             differs between two runs, where `copy_key` finds copies within one.
         definitions: What each of its first outcomes asks, in their order; empty where that was not recorded.
-        saved_usd: What its answers from the cache, a replay or a baseline would have cost; None for none, and where
+        unpaid_usd: What its answers from the cache, a replay or a baseline would have cost; None for none, and where
             that is not known.
     """
 
@@ -396,7 +396,7 @@ class TrialResult(Record, frozen=True, kw_only=True):
     content: Mapping[str, str] = field(default_factory=dict)
     definitions: tuple[Definition, ...] = ()
     compared: Judged | None = None
-    saved_usd: float | None = None
+    unpaid_usd: float | None = None
 
     @property
     def full_cost_usd(self) -> float | None:

@@ -268,10 +268,10 @@ class Spending:
         "cost_usd",
         "judged",
         "latency_s",
-        "saved_usd",
         "subject_usd",
         "tokens_in",
         "tokens_out",
+        "unpaid_usd",
     )
 
     def __init__(self) -> None:
@@ -283,7 +283,7 @@ class Spending:
         self.latency_s: float | None = None
         self.judged: Judged | None = None
         self.subject_usd: float | None = 0.0
-        self.saved_usd: float | None = 0.0
+        self.unpaid_usd: float | None = 0.0
         self._seen = True
 
     def lose_sight(self) -> None:
@@ -296,7 +296,7 @@ class Spending:
         self.calls, self.cached, self.cost_usd = result.calls, result.cached, result.cost_usd
         self.tokens_in, self.tokens_out = result.tokens_in, result.tokens_out
         self.latency_s, self.judged = result.latency_s, result.judged
-        self.saved_usd = result.saved_usd if result.cached else 0.0
+        self.unpaid_usd = result.unpaid_usd if result.cached else 0.0
 
     def add(self, reply: Reply, role: CallRole) -> None:
         """Counts one reply. What an earlier session of this run paid for is its cost; what the cache had is not."""
@@ -310,8 +310,8 @@ class Spending:
 
     def _add(self, reply: Reply, role: CallRole) -> None:
         if reply.origin in _PAID_ELSEWHERE:
-            known = reply.cost_usd is not None and self.saved_usd is not None
-            self.saved_usd = (self.saved_usd or 0.0) + (reply.cost_usd or 0.0) if known else None
+            known = reply.cost_usd is not None and self.unpaid_usd is not None
+            self.unpaid_usd = (self.unpaid_usd or 0.0) + (reply.cost_usd or 0.0) if known else None
         elif reply.cost_usd is None:
             self.cost_usd = None
         elif self.cost_usd is not None:

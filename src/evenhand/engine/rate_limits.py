@@ -367,19 +367,30 @@ class Account:
 
     def waiting(self) -> str:
         """What holds calls up, for people; empty for nothing."""
-        left = self.pace.closing.until - self._clock()
+        now = self._clock()
+        left = self.pace.closing.until - now
         if left > 0:
             return f"{self.name} throttled, resumes in {left:.0f} s"
+        if self._waiters and not self.in_flight:
+            left = self._header_wait_s(self._waiters[0][2], now)
+            if left >= 1:
+                return f"{self.name}: the limit is used up, as its headers say; resumes in {left:.0f} s"
         return ""
 
     # What holds calls back
 
     def _admits(self, tokens: int, now: float) -> bool:
         return (
-            self.pace.admits(tokens, self.in_flight, now)
-            and self._requests.wait_s(1, now) == 0
-            and self._tokens.wait_s(tokens, now) == 0
+            self.pace.admits(tokens, self.in_flight, now) and self._header_wait_s(tokens, now) == 0
         )
+
+    def _header_wait_s(self, tokens: int, now: float) -> float:
+        """Seconds until the headers have room for a call.
+
+        Where that is longer than anybody waits, as for a day's limit, the call is sent: its refusal is told, and ends.
+        """
+        wait = max(self._requests.wait_s(1, now), self._tokens.wait_s(tokens, now))
+        return wait if wait <= self._policy.longest_wait_s else 0.0
 
     def _most_ready(self) -> int:
         """How many of the next calls may be written down: as many as may go while one is."""
@@ -431,11 +442,7 @@ class Account:
         if not self._waiters:
             return
         tokens = self._waiters[0][2]
-        wait = max(
-            self.pace.wait_s(tokens, now),
-            self._requests.wait_s(1, now),
-            self._tokens.wait_s(tokens, now),
-        )
+        wait = max(self.pace.wait_s(tokens, now), self._header_wait_s(tokens, now))
         if wait <= 0:
             return
         loop = asyncio.get_running_loop()

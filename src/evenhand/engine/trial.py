@@ -523,7 +523,7 @@ class LiveTrial:
             tokens_out=spent.tokens_out,
             calls=spent.calls,
             cached=spent.cached,
-            saved_usd=spent.saved_usd if spent.cached else None,
+            unpaid_usd=spent.unpaid_usd if spent.cached else None,
             log=self.log.text() if self.log else "",
             judged=spent.judged,
         )
@@ -563,7 +563,7 @@ class LiveTrial:
             tokens_out=spent.tokens_out,
             calls=spent.calls,
             cached=spent.cached,
-            saved_usd=spent.saved_usd if spent.cached else None,
+            unpaid_usd=spent.unpaid_usd if spent.cached else None,
             prompt=self.prompt_text,
             vars=self.vars,
             description=planned.case.description,

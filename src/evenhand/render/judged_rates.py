@@ -83,12 +83,12 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     ]
     if has_cascade(run):
         texts += map(safe, cascade_lines(run, judgements(run, verdicts_only=True).metrics))
-    if note := of_clusters(run.meta.variants[index] for index in {one.variant for one in rates}):
-        texts.append(note)
     if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):
         name = short_id(run.meta.id)
         again = f"evenhand label {name} --draw 60, then evenhand calibrate {name}"
         texts.append(f"to calibrate again: {again}")
+    if note := of_clusters(run.meta.variants[index] for index in {one.variant for one in rates}):
+        texts.append(note)
     canaries = canaries_of(run)
     texts += () if canaries is None else canary_sentences(canaries)
     return [*lines, *(part for text in texts for part in folded(text, width, "    ", "      "))]

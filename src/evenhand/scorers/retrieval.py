@@ -50,6 +50,7 @@ class Ranked(Question):
         value = self.metric(retrieved, self.relevant)
         if value is None:
             return Score(None, reason="nothing is relevant, so there is nothing to find")
+        _need_one_type(str(self.metric), retrieved, self.relevant)
         hits = [name for name in list(retrieved)[:_SHOWN] if name in self.relevant]
         missing = len(self.relevant) - len(set(retrieved) & set(self.relevant))
         reason = f"of {len(self.relevant)} relevant, {missing} not retrieved" if missing else ""
@@ -57,6 +58,18 @@ class Ranked(Question):
 
     def __str__(self) -> str:
         return str(self.metric)
+
+
+def _need_one_type(who: str, retrieved: Retrieved, relevant: Relevant) -> None:
+    """Refuses ids that are the same in words and not in type: 7 and "7" never match, and the score would be 0."""
+    there = set(retrieved)
+    missed = {str(name): name for name in relevant if name not in there}
+    for name in there if missed else ():
+        if name not in relevant and str(name) in missed:
+            raise ScoreError(
+                f"{who}: {name!r} was retrieved, and {missed[str(name)]!r} is relevant",
+                hint="Write both as texts, or both as numbers.",
+            )
 
 
 def _metric(kind: Kind, k: Any) -> RankMetric:

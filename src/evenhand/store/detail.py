@@ -94,7 +94,7 @@ class Detail(Struct, omit_defaults=True, gc=False, kw_only=True):
     scale: Scale | None = None
     checks: str = ""
     taken: str = ""
-    saved_usd: float | None = None
+    unpaid_usd: float | None = None
 
 
 class WrittenResult(NamedTuple):
@@ -160,7 +160,7 @@ def detail_of(result: TrialResult) -> Detail:
         scale=result.scale,
         checks=result.checks,
         taken=result.taken,
-        saved_usd=result.saved_usd,
+        unpaid_usd=result.unpaid_usd,
     )
 
 

@@ -41,8 +41,8 @@ from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.home import Lock, lock_of, make_folder
-from evenhand.store.opened import own_meta
-from evenhand.store.replacing import OF_SQLITE, created
+from evenhand.store.opened import DURABLE, begin, connect, own_meta
+from evenhand.store.replacing import created, remove_run
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.writer import (
@@ -120,22 +120,22 @@ class Journal:
             make_folder(folder)
             lock = Lock(lock_of(path), f"run {meta.id}")
             if replaces:
-                _forget(path)
+                remove_run(path)
             # Whoever is killed here leaves no half file, which would be the latest run.
             with created(path, 0o600, "new") as file:
-                _begin(file, meta)
+                begin(file, meta)
             complete = True
-            db = _connect(path)
+            db = connect(path)
             # This begins the log: if it vanishes, that is noticed. The first row syncs it, and its folder.
             db.execute("pragma synchronous = off")
             db.execute("update run set meta = meta")
-            db.execute(_DURABLE)
+            db.execute(DURABLE)
         except (OSError, sqlite3.Error) as error:
             remedy = _remedy(error, path)
             if db is not None:
                 db.close()
             if complete:
-                _forget(path)
+                remove_run(path)
             if lock is not None:
                 lock.release()
             raise StoreError(
@@ -163,7 +163,7 @@ class Journal:
         try:
             lock = Lock(lock_of(path), f"run {id_}")
             earlier = EarlierSessions.read(path, anew=anew)
-            db = _connect(path)
+            db = connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             # Read under the lock: whoever held it before may have noted more until the end.
             meta = replace(own_meta(db, path), status="running", finished_at=None, message="")
@@ -540,43 +540,6 @@ def _remedy(error: Exception, path: Path) -> str:
         if "EVENHAND_HOME" in way
         else f"{way}, or name another folder with EVENHAND_HOME."
     )
-
-
-_MANY = 5_000
-_LARGE_PAGE = 8_192
-"""Bytes: rows of a few hundred leave less of a larger page unused. Of few trials, thirty tables are most of a file."""
-
-
-_DURABLE = "pragma synchronous = full"
-"""`normal` syncs at checkpoints only: a power cut would take replies that were paid for."""
-
-
-def _begin(file: Path, meta: RunMeta) -> None:
-    """Makes a run file of this empty one, which is not in its place yet."""
-    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as db:
-        if meta.planned >= _MANY:
-            db.execute(f"pragma page_size = {_LARGE_PAGE}")
-        db.execute("pragma synchronous = off")  # once, when it is whole
-        prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(file))
-        db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
-        db.execute("pragma journal_mode = wal")
-    # SQLite throws away the log of an empty file, which this would be after a power cut.
-    with file.open("rb") as whole:
-        os.fsync(whole.fileno())
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # Opened and closed in the loop's thread, written in the writer's.
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=32)
-    db.execute("pragma journal_mode = wal")
-    db.execute(_DURABLE)
-    return db
-
-
-def _forget(path: Path) -> None:
-    for tail in OF_SQLITE:
-        with contextlib.suppress(OSError):
-            Path(f"{path}{tail}").unlink()
 
 
 def _call_row(call: int, start: CallStart, bound_usd: float | None) -> Row:

@@ -129,6 +129,13 @@ def replace_file(data: bytes, path: Path, is_one: Callable[[Path], bool], kind: 
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
+def remove_run(path: Path) -> None:
+    """Removes a run file, and what SQLite has beside it, as far as they are there and can be removed."""
+    for tail in OF_SQLITE:
+        with contextlib.suppress(OSError):
+            Path(f"{path}{tail}").unlink()
+
+
 def is_at(fd: int, path: Path) -> bool:
     """Whether an open file is the one that is there."""
     try:

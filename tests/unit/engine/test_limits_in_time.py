@@ -336,6 +336,25 @@ def test_a_reset_that_turns_out_to_be_sooner_wakes_those_who_wait_sooner(timelin
     timeline.run(scenario())
 
 
+def test_a_limit_that_headers_name_is_waited_for_and_told_or_left_to_a_refusal(timeline):
+    """Nothing said why a run stood still, for a day if the limit was one by the day."""
+
+    async def scenario(reset_s: float, told: str, until: float):
+        began = timeline.now
+        account = account_on(timeline, 1, 1)
+        await account.ask(0, 0)
+        account.answer(None, RateLimits(requests_remaining=0, requests_reset_s=reset_s), 0)
+        waiting = asyncio.create_task(account.ask(1, 0))
+        await turns()
+        assert account.waiting() == told
+        await waiting
+        assert timeline.now - began == pytest.approx(until, abs=0.1)
+
+    told = f"{account_on(timeline).name}: the limit is used up, as its headers say; resumes in 60 s"
+    timeline.run(scenario(60.0, told, 60.0))
+    timeline.run(scenario(86_400.0, "", 0.0))
+
+
 def test_a_failed_account_tells_all_who_wait_and_all_who_come(timeline):
     """The first fatal error is the one that everybody hears."""
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.conftest import Make, make_run
 from tests.unit.render.test_judge_trust import judge_call, judged, label
 
+from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration_file import place_of, write_calibration
+from evenhand.analysis.trust.labels.drawing import draw, drawn_items
 from evenhand.core.variant import Variant
 from evenhand.render.comparing import compare
 from evenhand.render.judged_rates import judged_lines
+from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]
@@ -18,7 +24,7 @@ __all__ = ["make_run"]
 CASES = 10
 
 
-async def a_run(make: Make, variants: int, worse: int = 0) -> RunFile:
+async def a_run(make: Make, variants: int, worse: int = 0, **more: Any) -> RunFile:
     """Two judged metrics in so many variants: of each, the variant's number of outputs fail, and so many more."""
     trials = [
         replace(one, outcomes=(*one.outcomes, *other.outcomes), repeat=0)
@@ -35,7 +41,7 @@ async def a_run(make: Make, variants: int, worse: int = 0) -> RunFile:
         for other in [judged(one.index, ok=True, metric="kind")]
     ]
     named = [Variant(i, f"prompt {i}", "m") for i in range(variants)]
-    return await make(trials, named, planned=len(trials), calls=[judge_call()])
+    return await make(trials, named, planned=len(trials), calls=[judge_call()], **more)
 
 
 @pytest.mark.parametrize(("variants", "lines"), [(3, 6), (4, 2), (9, 2)])
@@ -111,3 +117,19 @@ async def test_a_comparison_of_many_pairs_says_once_that_nobody_checked_them(mak
         "  prose · 5 pairs of variants: -10 points by the judge · not checked against people",
         "  kind · 5 pairs of variants: 0 points by the judge · not checked against people",
     ]
+
+
+async def test_a_metric_that_nobody_labelled_is_neither_labelled_nor_stale(
+    make_run: Make, tmp_path: Path
+):
+    """`calibration.json` has it beside the metrics that people labelled."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+    run = await a_run(make_run, 1, **source)
+    items = list(drawn_items(run, [draw(run, 10, seed=1, metrics=["prose"])]))
+    add_metric_labels(run.path, "ann", [(one.trial.index, "prose", "pass") for one in items])
+    with RunFile.open(run.path) as labelled:
+        write_calibration(calibrate(labelled), place_of(labelled.meta))
+    later = await a_run(make_run, 1, **source)
+    prose, kind = judged_lines(later, ["p0"], 300)[1:3]
+    assert "corrected, 10 labels" in prose
+    assert kind.endswith("100 % [72–100] by judge-1 · not checked against people")

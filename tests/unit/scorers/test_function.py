@@ -23,8 +23,8 @@ from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.doors.eval_sets.scoring import score
 from evenhand.engine import door
 from evenhand.engine.door import Settings
-from evenhand.scorers import FunctionScorer
-from evenhand.scorers.opposite import opposite
+from evenhand.scorers import FunctionScorer, Latency
+from evenhand.scorers.opposite import Not, opposite
 from evenhand.store.runfile import RunFile
 
 
@@ -245,3 +245,10 @@ class Given:
 
     def score(self, output, trial):
         return self.answer
+
+
+def test_an_opposite_reads_as_a_sentence_and_in_a_config_as_it_is_written():
+    """The opposite of `latency ≤ 5 ms` is `latency > 5 ms`."""
+    assert str(~Latency(5)) == "latency > 5 ms"
+    assert str(opposite(Given(Score(1.0, True)))).startswith("not ")
+    assert str(Not(Latency(5), word="not-")) == "not-latency ≤ 5 ms"

@@ -159,6 +159,18 @@ async def test_a_judge_of_your_own_may_sit_on_it(judged):
     assert (outcome.score, outcome.named) == (3.5, {"warmth": 3.5})
 
 
+async def test_a_further_number_that_one_judge_lacks_has_no_mean():
+    """A mean of the others would be one of fewer judges."""
+    answers = [Score(4.0, named={"a": 1.0, "b": 2.0}), Score(2.0, named={"b": 4.0})]
+    judges = votes(True, True)
+
+    class Named(Given):
+        async def score(self, output, trial):
+            return answers[judges.index(self.judge)]
+
+    assert (await Jury(judges, of=Named({})).score("x", None)).named == {"b": 3.0}
+
+
 async def test_an_error_that_no_retry_mends_stops_the_run(trial):
     """It is not voted on."""
     trial.judge.replies = [AuthError("401")] * 3

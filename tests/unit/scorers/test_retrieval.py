@@ -168,3 +168,27 @@ def test_each_number_lies_on_the_scale_that_its_metric_declares(name: str, tmp_p
     )
     (summary, *_) = report.summary()
     assert (summary.metric, summary.n, summary.errors) == (name, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("relevant", "retrieved"),
+    [({1: 2, 2: 1}, ["2", "9"]), ({"7"}, [9, 7]), ([7], {"7": 0.9, "8": 0.1}), (["é", 3], ["3"])],
+)
+def test_ids_that_differ_in_type_alone_are_an_error_and_not_0(relevant, retrieved):
+    """A database's numbers beside a file's texts: nothing would ever be found."""
+    for metric in (nDCG(relevant), RecallAt(relevant, k=5), PrecisionAt(relevant, k=5)):
+        with pytest.raises(ScoreError, match="was retrieved, and"):
+            metric.score(retrieved)
+
+
+def test_ids_of_two_types_that_both_match_stay_as_they_are():
+    """7 and "7" may be two documents."""
+    assert RecallAt([7, "7"], k=5).score(["7", 7]).value == 1
+    assert RecallAt([7, 8], k=5).score([7, "9"]).value == 0.5
+
+
+def test_a_grade_may_be_as_large_as_the_largest():
+    """And no larger."""
+    assert nDCG({"a": 1000.0}).score(["a"]).value == 1
+    with pytest.raises(UsageError, match="not up to 1000"):
+        nDCG({"a": 1000.5})

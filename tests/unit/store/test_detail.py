@@ -77,7 +77,7 @@ FULL = TrialResult(
     scale=(0.0, 1.0),
     checks="c0ffee",
     copy_key="facade",
-    saved_usd=0.25,
+    unpaid_usd=0.25,
     taken="01K",
     content={"input": "c0ffee00"},
     definitions=(Definition("Contains", {"wanted": "c0ffee00"}, exact=True), Definition()),

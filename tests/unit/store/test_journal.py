@@ -462,7 +462,7 @@ def test_a_run_that_could_not_be_made_leaves_no_file_behind(tmp_path: Path, monk
     other.write_bytes(b"another run")
     with pytest.raises(StoreError, match="exists"):
         Journal.create(tmp_path / "runs", meta(id_="01OTHER"))
-    monkeypatch.setattr(journal_module, "prepare", full)
+    monkeypatch.setattr("evenhand.store.opened.prepare", full)
     with pytest.raises(StoreError, match="cannot be kept"):
         Journal.create(tmp_path / "runs", meta())
     assert list((tmp_path / "runs").iterdir()) == [other]

@@ -525,7 +525,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(open_folder: Path):
     assert said.count("going on without the cache") == 1
 
 
-@pytest.mark.parametrize("step", ["_begin", "_connect"])
+@pytest.mark.parametrize("step", ["begin", "connect"])
 def test_a_run_that_failed_to_begin_leaves_no_lock_and_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ):

@@ -61,8 +61,8 @@ class FromBaseline:
             return None
         result = result_of(trial, planned.index, planned.variant.index)
         reason = f"taken from the baseline of run {short_id(self._run)}: nothing has changed"
-        saved = result.cost_usd
-        return replace(result, taken=self._run, cost_usd=0.0, saved_usd=saved, reason=reason)
+        unpaid = result.cost_usd
+        return replace(result, taken=self._run, cost_usd=0.0, unpaid_usd=unpaid, reason=reason)
 
     def _looked_up(
         self, planned: PlannedTrial, request: str, checks: str, by_request_alone: bool

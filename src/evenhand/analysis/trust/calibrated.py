@@ -123,7 +123,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
         return []
     if run.meta.is_judge_check:
         return []
-    known, draws = read_calibration(place_of(run.meta)), run.draws()
+    known, draws = _labelled(read_calibration(place_of(run.meta))), run.draws()
     # Digests take as long again, and are only held against a calibration.
     judged = judgements(run, verdicts_only=not (known or draws))
     own = (
@@ -155,6 +155,17 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
         else:
             rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, known))
     return rates
+
+
+def _labelled(
+    known: Mapping[tuple[str, str], Sequence[CalibrationJudge]],
+) -> dict[tuple[str, str], list[CalibrationJudge]]:
+    """Without the metrics that nobody labelled: they say nothing, and can't be stale."""
+    labelled = {
+        key: [file for file in files if file.labelled_at is not None]
+        for key, files in known.items()
+    }
+    return {key: files for key, files in labelled.items() if files}
 
 
 def _rates_by_file(

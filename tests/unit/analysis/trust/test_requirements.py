@@ -413,5 +413,26 @@ def test_what_was_saved_is_unknown_in_runs_that_did_not_keep_it() -> None:
     assert paid.full_cost_usd == 0.002
     assert replace(paid, cached=1).full_cost_usd is None
     assert replace(paid, taken="01M8").full_cost_usd is None
-    assert replace(paid, cached=1, saved_usd=0.001).full_cost_usd == pytest.approx(0.003)
-    assert replace(paid, cost_usd=None, cached=1, saved_usd=0.001).full_cost_usd is None
+    assert replace(paid, cached=1, unpaid_usd=0.001).full_cost_usd == pytest.approx(0.003)
+    assert replace(paid, cost_usd=None, cached=1, unpaid_usd=0.001).full_cost_usd is None
+
+
+async def test_where_nothing_is_measured_all_that_may_have_been_is_counted(make_run: Make) -> None:
+    """Two trials in error, and three that were never run."""
+    trials = [replace(accurate(i, None), latency_s=None) for i in range(2)]
+    required = (Requirement("accuracy", Bound(at_least=0.5), (0,)),)
+    run = await make_run(trials, planned=5, requirements=required, status="interrupted")
+    (only,) = held(run)
+    assert (only.variant, only.state, only.errors) == (None, "open", 5)
+
+
+async def test_a_score_is_open_where_one_of_several_expectations_is_in_error(
+    make_run: Make,
+) -> None:
+    """The trial failed by another, and so has no score: not one that the mean may leave out."""
+    outcomes = (Outcome("a", "fail", 0.0), Outcome("b", "error", None))
+    lost = replace(result(0, ok=False), score=None, outcomes=outcomes)
+    trials = [lost, *(replace(result(i), score=1.0, scale=(0, 1)) for i in range(1, 5))]
+    required = (Requirement("score", Bound(at_least=0.9), (0,)),)
+    (only,) = held(await make_run(trials, requirements=required))
+    assert (only.state, only.errors, only.least) == ("open", 1, pytest.approx(0.8))

@@ -168,6 +168,8 @@ def test_cycles_of_calls_are_found(names: str, loop: list[int] | None):
     steps = [call(name) for name in names] or [MODEL]
     score = asked(NeverLoops(), *steps)
     assert score.passed is (loop is None)
+    if loop:
+        assert score.reason.endswith(f" 3 times, from step {loop[0] + 1} to step {loop[-1] + 1}")
     assert score.metadata.get("steps") == loop
     if loop is None:
         assert asked(NeverLoops(), *(step for one in steps for step in (MODEL, one))).passed
@@ -217,9 +219,17 @@ def test_what_an_agent_took_is_measured():
     ]
     assert asked(StepCount(), *steps).value == 3
     assert asked(StepCount("tool", "find"), *steps).metadata == {"steps": [2]}
+    assert asked(StepCount("tool", "m"), *steps).value == 0
     assert asked(TokenCount(), *steps).value == 5
     assert asked(StepCost(), *steps).value == 0.75
     assert asked(StepDuration(), *steps).value == 4.0
+    priced = Step("agent", "a", cost_usd=1.0)
+    silent = [Step("model", name, parent=0) for name in ("m", "n")]
+    assert asked(StepCost(), priced, *silent).value == 1.0
+    with pytest.raises(ScoreError, match=r"nobody says what m cost$"):
+        asked(StepCost(), Step("model", "m"))
+    with pytest.raises(ScoreError, match=r"nobody says what m cost and 1 more$"):
+        asked(StepCost(), Step("agent", "a"), *silent)
     open_ = Step("tool", "slow", started_s=4.0)
     with pytest.raises(ScoreError, match="nobody says when the last step, slow, ended"):
         asked(StepDuration(), *steps, open_)
