@@ -299,11 +299,11 @@ def test_a_gate_whose_baseline_has_changed_is_not_resumed(
     """Half of its verdict would be of another baseline."""
     edit("prompts/kind.txt", "Answer", "Break: answer")(folder)
     gate()
-    edit("prompts/kind.txt", "Break: answer", "Answer")(folder)
+    edit("prompts/kind.txt", "Break: answer", "Answer in a word")(folder)
     command(capsys, "run", "--no-progress")
     command(capsys, "baseline", "--to", "b.evn")
     first = sorted((folder / ".evenhand" / "runs").glob("*.db"))[1].stem
-    edit("prompts/kind.txt", "Answer", "Break: answer")(folder)
+    edit("prompts/kind.txt", "Answer in a word", "Break: answer")(folder)
     code, _, err = command(capsys, "resume", "--errors", first)
     assert code == 2
     assert "b.evn has changed since it began" in err

@@ -144,7 +144,8 @@ def test_many_judged_tests_are_not_all_listed(
 ):
     """Ten lines, and where the others are."""
     tests = "\n".join(
-        f"def test_{n}(expect):\n    expect('reply', Passes('is polite'))" for n in range(15)
+        f"def test_{n}(expect):\n    expect('reply', Passes('is polite'), metric='polite {n}')"
+        for n in range(15)
     )
     with FakeProvider(JUDGE) as fake:
         for name, value in fake.env().items():

@@ -436,3 +436,22 @@ async def test_a_score_is_open_where_one_of_several_expectations_is_in_error(
     required = (Requirement("score", Bound(at_least=0.9), (0,)),)
     (only,) = held(await make_run(trials, requirements=required))
     assert (only.state, only.errors, only.least) == ("open", 1, pytest.approx(0.8))
+
+
+async def test_a_decided_column_has_its_own_state(make_run: Make) -> None:
+    """Of two columns one keeps what is required, and the other misses it."""
+    variants = (Variant(0, "a", "m"), Variant(1, "b", "m"))
+    trials = [
+        replace(result(5 * v + i, ok=not v, variant=v), case=f"c{i}")
+        for v in (0, 1)
+        for i in range(5)
+    ]
+    columns = [{"variant": 0, "state": "kept"}, {"variant": 1, "state": "missed"}]
+    run = await make_run(
+        trials,
+        variants,
+        requirements=(Requirement(PASSED, Bound(at_least=0.5), (0, 1)),),
+        status="decided",
+        decided={"verdict": "failed", "columns": columns},
+    )
+    assert [(one.variant, one.state) for one in held(run)] == [(0, "kept"), (1, "missed")]

@@ -223,6 +223,9 @@ def test_what_an_agent_took_is_measured():
     assert asked(TokenCount(), *steps).value == 5
     assert asked(StepCost(), *steps).value == 0.75
     assert asked(StepDuration(), *steps).value == 4.0
+    # Seconds, dollars and counts are in no overall number, and less of them is better.
+    for one in (StepCount(), TokenCount(), StepCost(), StepDuration()):
+        assert (one.traits.counted, one.traits.lower_is_better) == (False, True)
     priced = Step("agent", "a", cost_usd=1.0)
     silent = [Step("model", name, parent=0) for name in ("m", "n")]
     assert asked(StepCost(), priced, *silent).value == 1.0
