@@ -53,9 +53,7 @@ def main(args: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:  # once more, while that was said
         code = 130
     end_with(code)
-    # Signals do again what they did before the command.
-    if (signals := sys.modules.get("evenhand.engine.signals")) is not None:
-        signals.late.let_go()
+    _let_go_of_signals()
     leave()
     code = _outlived(code)
     if guarded:
@@ -121,6 +119,12 @@ def _end_interrupted() -> int:
     end_with(code := 128 + number if number else INTERRUPTED)
     tell(line)
     return code
+
+
+def _let_go_of_signals() -> None:
+    """Has signals do what they did before the command."""
+    if (signals := sys.modules.get("evenhand.engine.signals")) is not None:
+        signals.late.let_go()
 
 
 def _is_folder_gone() -> bool:

@@ -212,15 +212,7 @@ def _written_whatever_comes(request: GateRequest) -> Iterator[None]:
     if to is None:
         yield
         return
-    with contextlib.suppress(OSError):  # writing it says why it cannot be
-        with to.open("rb") as there:
-            # A gate's schema is its first key.
-            start = there.read(1000)
-        if start.strip() and b'"evenhand.gate/' not in start:
-            raise UsageError(
-                f"--to {near(to)} is there, and is not a gate's: it was not written over",
-                hint="Give --to another name, or delete that file.",
-            )
+    _look_at_target(to)
     name = near(request.terms.baseline) if request.terms.baseline else ""
     # First: killed before the end, the file must not say what an earlier gate came to.
     _write(to, nothing("the gate did not come to its end", 0.0, name))
@@ -389,6 +381,23 @@ def _run_before(file: Path | None) -> int:
         return 0
     with RunFile.open(file) as run:
         return sum(not trial.taken and trial.outcome != "error" for trial in run.trials())
+
+
+def _look_at_target(file: Path) -> None:
+    """Looks whether a gate may be written to this file.
+
+    Raises:
+        UsageError: Something else than a gate is in it.
+    """
+    with contextlib.suppress(OSError):  # writing it says why it cannot be
+        with file.open("rb") as there:
+            # A gate's schema is its first key.
+            start = there.read(1000)
+        if start.strip() and b'"evenhand.gate/' not in start:
+            raise UsageError(
+                f"--to {near(file)} is there, and is not a gate's: it was not written over",
+                hint="Give --to another name, or delete that file.",
+            )
 
 
 def _write(file: Path, gate: Gate) -> None:

@@ -372,8 +372,9 @@ class PairLabelling(Record, frozen=True, kw_only=True):
                 set_rule(run.path, name, rule)
         done = self._labelled(run.path, rule, left, total)
         with RunFile.open(run.path) as again:
-            for pairs in [pairs for pairs in compared_pairs(again) if pairs.name == name]:
-                click.echo(labels_line(name, len(ranking_labels(again, pairs).pairs)))
+            for pairs in compared_pairs(again):
+                if pairs.name == name:
+                    click.echo(labels_line(name, len(ranking_labels(again, pairs).pairs)))
         click.echo(session_line(done, len(left), self.author, run.path))
 
     def _labelled(self, path: Path, rule: str, left: list[DrawnPair], total: int) -> int:

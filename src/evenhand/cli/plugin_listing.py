@@ -68,23 +68,25 @@ def _usable(one: Plugin) -> None:
 
         importer_of(one)
     elif one.group == WINGS:
-        # A wing is whole if each part can be loaded, and none stands behind one of ours.
-        from evenhand.cli.verbs import COMMANDS, MOVED
-        from evenhand.core.wing import load_parts, shadowed, wing_of
-
-        wing = wing_of(one)
-        hidden = [f"{kind} {name!r}" for kind, name in shadowed(wing)]
-        hidden += [
-            f"commands {name!r}" for name in wing.commands if name in COMMANDS or name in MOVED
-        ]
-        if hidden:
-            raise one.broken(
-                f"brings what Evenhand has itself, and uses: {', '.join(hidden)}",
-                hint="Give them other names.",
-            )
-        load_parts(wing, f"{one.package} {one.version}")
+        _whole(one)
     else:
         one.load()
+
+
+def _whole(one: Plugin) -> None:
+    """Raises what is wrong with a wing: that it or a part cannot be loaded, or that some parts are never used."""
+    from evenhand.cli.verbs import COMMANDS, MOVED
+    from evenhand.core.wing import load_parts, shadowed, wing_of
+
+    wing = wing_of(one)
+    hidden = [f"{kind} {name!r}" for kind, name in shadowed(wing)]
+    hidden += [f"commands {name!r}" for name in wing.commands if name in COMMANDS or name in MOVED]
+    if hidden:
+        raise one.broken(
+            f"brings what Evenhand has itself, and uses: {', '.join(hidden)}",
+            hint="Give them other names.",
+        )
+    load_parts(wing, f"{one.package} {one.version}")
 
 
 def _ours(group: str) -> Callable[[str], bool]:

@@ -290,11 +290,7 @@ class Asked(Record, frozen=True, kw_only=True):
             return self._evals(selection)
         if (prompts := self._prompts()) is not None:
             return self._registry(*prompts, selection)
-        from evenhand.doors.promptfoo.load import load
-
-        _refuse(self._specific_options(), CONFIGS)
-        chosen = Chosen(selection, self.over, self.strict_prompts, prepare=prepare)
-        return load([Path(path) for path in self.paths], chosen)
+        return self._configs(selection, prepare=prepare)
 
     def _specific_options(self) -> dict[str, object]:
         """The options that not all evaluations have a use for, as they were given."""
@@ -342,6 +338,13 @@ class Asked(Record, frozen=True, kw_only=True):
             broken=discovered.problems,
             record=self.record_anew,
         )
+
+    def _configs(self, selection: Selection, *, prepare: bool) -> Plan:
+        from evenhand.doors.promptfoo.load import load
+
+        _refuse(self._specific_options(), CONFIGS)
+        chosen = Chosen(selection, self.over, self.strict_prompts, prepare=prepare)
+        return load([Path(path) for path in self.paths], chosen)
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
         """The prompts that the paths stand for, all of one repository; None where one of them stands for none."""

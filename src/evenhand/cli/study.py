@@ -162,13 +162,7 @@ class JudgeRequest(Record, Generic[_Options], frozen=True):
             UsageError: The record is damaged, or the run whose judges it asks is gone.
         """
         options = kept_of(meta, cls.key, cls.kind, f"{cls.word} {meta.id}", cls.remedy)
-        path = file.parent / f"{options.run}{file.suffix}"
-        if not path.is_file():
-            raise UsageError(
-                f"{file.stem} cannot be resumed: there is no run {options.run} beside it any more",
-                hint="Restore that run, or run the evals again and start again.",
-            )
-        run = path
+        run = run_beside(file, options.run)
         return cls(asked_of(meta), run, options)
 
     def record(self) -> dict[str, Any]:
@@ -302,6 +296,21 @@ def kept_of(meta: RunMeta, key: str, kind: type[_Kind], name: str, hint: str) ->
             f"{name} cannot be resumed: what it was asked is damaged: {shape_fault(error)}",
             hint=hint,
         ) from error
+
+
+def run_beside(file: Path, run: str) -> Path:
+    """The file of the run whose judges a run asked again: it is kept beside it.
+
+    Raises:
+        UsageError: It is gone.
+    """
+    path = file.parent / f"{run}{file.suffix}"
+    if not path.is_file():
+        raise UsageError(
+            f"{file.stem} cannot be resumed: there is no run {run} beside it any more",
+            hint="Restore that run, or run the evals again and start again.",
+        )
+    return path
 
 
 def run_or_folder(run: str | None) -> Path:

@@ -77,11 +77,7 @@ def watch(
 
     Takes most options of `evenhand run`. --max-cost holds for all runs together.
     """
-    # In a path that doesn't exist, nothing would ever be saved.
-    missing = [path for path in paths if not Path(split_line(path)[0]).exists()]
-    if missing:
-        lines = "\n".join(f"{path} does not exist" for path in missing)
-        raise UsageError(lines, hint=f"Looked in {Path.cwd()}.")
+    _refuse_missing(paths)
     _refuse_what_never_runs(paths)
     watched = Watched(tuple(map(os.path.abspath, paths or (".",))))
     options = _without(context.meta[_WORDS], paths)
@@ -91,6 +87,14 @@ def watch(
         except _Ended:
             tell("")
     return 0
+
+
+def _refuse_missing(paths: Sequence[str]) -> None:
+    """Raises a UsageError that names the paths that don't exist: nothing would ever be saved there."""
+    missing = [path for path in paths if not Path(split_line(path)[0]).exists()]
+    if missing:
+        lines = "\n".join(f"{path} does not exist" for path in missing)
+        raise UsageError(lines, hint=f"Looked in {Path.cwd()}.")
 
 
 def _refuse_what_never_runs(paths: Sequence[str]) -> None:

@@ -43,16 +43,7 @@ def edited_plan(plan: Plan, edit: Edit) -> Plan:
         UsageError: It can't be asked so: why.
     """
     editor, trial = _found(plan, edit)
-    editable = editor.editable(trial)
-    if edit.prompt is not None and editable.prompt is None:
-        raise CannotAsk("the prompt of this cell can't be edited")
-    unknown = [name for name in edit.values if name not in editable.values]
-    if unknown:
-        raise CannotAsk(f"the cell has no variable {unknown[0]!r:.60} that could be edited")
-    if editable.model is None and (edit.model or edit.variant is not None):
-        raise CannotAsk("the model of this cell can't be chosen")
-    if edit.variant is not None and edit.variant not in editable.models:
-        raise CannotAsk(f"no variant {edit.variant} has a model to ask")
+    _look_at(edit, editor.editable(trial))
     edited = editor.edited(trial, edit)
     before = plan.fingerprint
     edited.title = (
@@ -83,6 +74,19 @@ def _found(plan: Plan, edit: Edit) -> tuple[Editor, PlannedTrial]:
             hint="Ask from the first cell of the conversation.",
         )
     return plan.editor, trial
+
+
+def _look_at(edit: Edit, editable: Editable) -> None:
+    """Refuses an edit of what can't be edited."""
+    if edit.prompt is not None and editable.prompt is None:
+        raise CannotAsk("the prompt of this cell can't be edited")
+    unknown = [name for name in edit.values if name not in editable.values]
+    if unknown:
+        raise CannotAsk(f"the cell has no variable {unknown[0]!r:.60} that could be edited")
+    if editable.model is None and (edit.model or edit.variant is not None):
+        raise CannotAsk("the model of this cell can't be chosen")
+    if edit.variant is not None and edit.variant not in editable.models:
+        raise CannotAsk(f"no variant {edit.variant} has a model to ask")
 
 
 def editable_data(values: Mapping[str, object]) -> dict[str, Any]:

@@ -24,6 +24,16 @@ def is_tryout(meta: RunMeta) -> bool:
     return "tryout" in meta.settings
 
 
+def is_audit(meta: RunMeta) -> bool:
+    """Whether a run asked judges about the made answers of an audit."""
+    return "audit" in meta.settings
+
+
+def is_of_kinds(meta: RunMeta) -> bool:
+    """Whether a model proposed kinds of failure in a run, or coded other runs' outputs by them."""
+    return "failure_kinds" in meta.settings or "failure_proposal" in meta.settings
+
+
 def refuse_judge_check(meta: RunMeta) -> None:
     """Raises an error for a run that asked about judges: none of its outputs is a system's answer.
 
@@ -32,11 +42,11 @@ def refuse_judge_check(meta: RunMeta) -> None:
     """
     if is_canary_check(meta):
         raise UsageError(f"run {meta.id} asked judges about canaries", hint="Name a run of evals.")
-    if "audit" in meta.settings:
+    if is_audit(meta):
         raise UsageError(
             f"run {meta.id} is of an audit, whose outputs are made", hint="Name a run of evals."
         )
-    if "failure_kinds" in meta.settings or "failure_proposal" in meta.settings:
+    if is_of_kinds(meta):
         raise UsageError(
             f"run {meta.id} names or counts kinds of failure of other runs",
             hint="Name a run of evals.",

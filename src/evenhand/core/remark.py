@@ -50,17 +50,7 @@ def checked(field: str, value: object) -> tuple[RemarkField, str | list[str]]:
         UsageError: It isn't one.
     """
     if field == "tags":
-        items = value if is_array(value) else None
-        if items is None or not all(isinstance(tag, str) for tag in items):
-            raise UsageError("tags: a list of texts")
-        tags = list(dict.fromkeys(" ".join(str(tag).split()) for tag in items))
-        tags = [tag for tag in tags if tag]
-        if len(tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in tags):
-            raise UsageError(
-                f"tags: at most {MOST_TAGS}, each of at most {LONGEST_TAG} characters",
-                hint="What is longer is a note.",
-            )
-        return "tags", tags
+        return "tags", _tags(value)
     if field not in ("title", "note"):
         raise UsageError(
             f"{field!r:.40} is not said of a run", hint="There are: title, tags, note."
@@ -70,3 +60,17 @@ def checked(field: str, value: object) -> tuple[RemarkField, str | list[str]]:
         raise UsageError(f"{field}: a text of at most {longest:,} characters")
     text = value.strip()
     return (field, " ".join(text.split())) if field == "title" else (field, text)
+
+
+def _tags(value: object) -> list[str]:
+    items = value if is_array(value) else None
+    if items is None or not all(isinstance(tag, str) for tag in items):
+        raise UsageError("tags: a list of texts")
+    tags = list(dict.fromkeys(" ".join(str(tag).split()) for tag in items))
+    tags = [tag for tag in tags if tag]
+    if len(tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in tags):
+        raise UsageError(
+            f"tags: at most {MOST_TAGS}, each of at most {LONGEST_TAG} characters",
+            hint="What is longer is a note.",
+        )
+    return tags

@@ -133,10 +133,7 @@ class LeftTrials:
         """Leaves a trial for this reason; None where it is left because of others."""
         self._trials.add(planned.index)
         if error is not None:
-            # After one of these errors, other trials tell whether the account is to be had.
-            self._in_a_row[planned.variant.index] += not (
-                isinstance(error, Unreachable) and not error.for_good
-            )
+            self._in_a_row[planned.variant.index] += not _is_doubt(error)
             self._reasons.setdefault(error.message, str(error))
 
     def came_through(self, variant: int) -> None:
@@ -148,6 +145,11 @@ class LeftTrials:
         if self._in_a_row.get(planned.variant.index, 0) >= IN_A_ROW:
             return True
         return bool(planned.after) and any(index in self._trials for index in planned.after)
+
+
+def _is_doubt(error: ProviderError) -> bool:
+    """Whether other trials are to be tried at that account: it is they that tell."""
+    return isinstance(error, Unreachable) and not error.for_good
 
 
 KEPT = 5_000

@@ -438,17 +438,14 @@ class CallDesk:
             tokens = max(0, used - request.tokens_in)
         except ProviderError as failure:
             error = failure
-            failure.message, failure.hint = shown(failure.message), known.text(failure.hint)
-            failure.body = known.text(failure.body)
+            _hide_secrets(failure)
             attempt.under_way = False
             attempt.fail(doubtful=failure.billed is not False)
         except BaseException as failure:  # cancelled, or broken: says nothing of the account
             account.forget(permit)
             attempt.fail(doubtful=True)
             if isinstance(failure, Exception) and not isinstance(failure, EvenhandError):
-                # A provider may raise no such thing. Not tried again: it would cost again.
-                message = f"{provider.id} failed on an answer or a request: {type(failure).__name__}: {failure}"
-                raise ProviderError(message, billed=None) from failure
+                raise _broken(provider, failure) from failure
             raise
         finally:
             self.counts.in_flight -= 1
@@ -518,10 +515,21 @@ def _clean(answer: Answer) -> Answer:
     return answer if body is answer.body else replace(answer, body=body)
 
 
+def _hide_secrets(error: ProviderError) -> None:
+    error.message, error.hint = shown(error.message), known.text(error.hint)
+    error.body = known.text(error.body)
+
+
 def _writable(name: str) -> str:
     """A name as the tables take it: without secrets; half characters, as a broken emoji leaves them, are escaped."""
     name = known.text(name)
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
+
+
+def _broken(provider: Provider, error: Exception) -> ProviderError:
+    """What to say of a provider that raised something that it may not. Not tried again: it would cost again."""
+    message = f"{provider.id} failed on an answer or a request: {type(error).__name__}: {error}"
+    return ProviderError(message, billed=None)
 
 
 def _failed(error: ProviderError | BudgetStop, attempts: int, wasted: int) -> CallEnd:

@@ -194,13 +194,7 @@ def _at_prompt(debugger: Any) -> Iterator[None]:
             yield
     finally:
         # bdb has these when it goes on to the next breakpoint, or to no other.
-        with _turn:
-            _state.thread = 0
-            if debugger.quitting or debugger.stoplineno == -1:
-                debugged.discard(call)
-            if not debugged:
-                go_on()
-            _turn.notify_all()
+        _leave_prompt(call, over=debugger.quitting or debugger.stoplineno == -1)
     if begins and call in debugged:
         when_call_ends(call, functools.partial(_leave_call, debugger, call))
 
@@ -218,6 +212,16 @@ def _take_turn(call: object) -> bool:
         _state.thread, _state.one_by_one = threading.get_ident(), True
         stop()
         return begins
+
+
+def _leave_prompt(call: object, *, over: bool) -> None:
+    with _turn:
+        _state.thread = 0
+        if over:
+            debugged.discard(call)
+        if not debugged:
+            go_on()
+        _turn.notify_all()
 
 
 def _leave_call(debugger: Any, call: object) -> None:

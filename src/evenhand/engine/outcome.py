@@ -79,13 +79,7 @@ def answer_in(trial: Thinker, provider: Provider, reply: Reply) -> Reply:
     Raises:
         CutShort: There are only thoughts in it.
     """
-    # What is said of this model goes before what holds for all.
-    inner = provider.provider if isinstance(provider, Paused) else provider
-    config = getattr(inner, "config", None)
-    setting = config.get("showThinking") if is_mapping(config) else None
-    if setting is None:
-        setting = says(inner, "shows_thoughts") or trial.shows_thoughts
-    if setting:
+    if _shows(trial, provider):
         trial.shows_thoughts = True
         return reply
     if reply.spoken is not None and not reply.tool_calls:
@@ -151,6 +145,16 @@ def scored(trial: Thinker, value: object) -> object:
     return text
 
 
+def _shows(trial: Thinker, provider: Provider) -> bool:
+    """Whether thoughts are a part of a model's answers: what is said of this model goes before what holds for all."""
+    inner = provider.provider if isinstance(provider, Paused) else provider
+    config = getattr(inner, "config", None)
+    setting = config.get("showThinking") if is_mapping(config) else None
+    if setting is None:
+        setting = says(inner, "shows_thoughts") or trial.shows_thoughts
+    return bool(setting)
+
+
 def _with_text(provider: Provider, reply: Reply, text: str) -> Reply:
     output = decoded(text, text) if says(provider, "parses") else text
     return replace(reply, text=text, output=output, spoken=None)
@@ -181,12 +185,7 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
         score = replace(score, scale=_scale(expectation, score.scale))
     scale = score.scale or traits_of(expectation.scorer).scale
     if value is not None and scale is not None:
-        low, high = scale
-        if not low - CLOSE <= value <= high + CLOSE:
-            raise CodeError(
-                f"{label_of(expectation.scorer)} gave {value:g}, which is off its scale from {low:g} to {high:g}",
-                hint="Correct the scorer, or the scale that its traits or its Score say.",
-            )
+        _check_scale(expectation, value, scale)
     if score.named or score.named_weights:
         named, weights = (
             {name: _number(expectation, number) for name, number in numbers_by_name.items()}
@@ -194,6 +193,15 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
         )
         score = replace(score, named=named, named_weights=weights)
     return _outcome_of(expectation, score)
+
+
+def _check_scale(expectation: Expectation, value: float, scale: Scale) -> None:
+    low, high = scale
+    if not low - CLOSE <= value <= high + CLOSE:
+        raise CodeError(
+            f"{label_of(expectation.scorer)} gave {value:g}, which is off its scale from {low:g} to {high:g}",
+            hint="Correct the scorer, or the scale that its traits or its Score say.",
+        )
 
 
 def _scale(expectation: Expectation, scale: object) -> Scale:

@@ -325,14 +325,17 @@ class Pace:
                 self._free_since = None
                 refusals.begin()
             elif now - self._free_since > max(SOON_S, ROUND_TRIPS * self._round_trip_s):
-                # A little less is sent than was accepted in these seconds.
-                self._trying = True
-                self._goodput = self._amount / (now - self._free_since)
-                self._refusals.begin_trial()
-                self.flow.begin(TRIED * self._goodput, now)
-                self._epoch += 1
+                self._begin_trial(now - self._free_since, now)
 
     # A trial
+
+    def _begin_trial(self, seconds: float, now: float) -> None:
+        """Sends a little less than was accepted in so many seconds."""
+        self._trying = True
+        self._goodput = self._amount / seconds
+        self._refusals.begin_trial()
+        self.flow.begin(TRIED * self._goodput, now)
+        self._epoch += 1
 
     def _try(self, permit: Permit, now: float, *, refused: bool) -> None:
         """Counts a call of the trial; at its end, holds calls to that rate or lets them go free."""

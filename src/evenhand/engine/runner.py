@@ -188,27 +188,31 @@ class Runner:
     async def _goes_on(self) -> bool:
         """Whether the plan is to be walked again, for trials that were put off or left."""
         if self._waits:
-            if self._waves is None:
-                return False
-            began = time.monotonic()
-            try:
-                end = await self._waves.wave()
-                await self._journal.turn()
-            except EvenhandError as error:
-                self._halt(error)
-                return False
-            finally:
-                self._started_at += time.monotonic() - began  # a run's time limit is for its trials
-                self._waits_for = ""
-            self._desk.turned()
-            if end == "detached" and self._ending.status == "finished":
-                self._ending = Ending("waiting", self._waves.out())
-            return end == "again"
+            return await self._wave()
         if not self._left or self._draining or not self._limits.insist():
             return False
         self._desk.counts.calls -= self._left.calls
         self._desk.turned()
         return True
+
+    async def _wave(self) -> bool:
+        """Waits for what the trials that were put off need. Whether they can run again."""
+        if self._waves is None:
+            return False
+        began = time.monotonic()
+        try:
+            end = await self._waves.wave()
+            await self._journal.turn()
+        except EvenhandError as error:
+            self._halt(error)
+            return False
+        finally:
+            self._started_at += time.monotonic() - began  # a run's time limit is for its trials
+            self._waits_for = ""
+        self._desk.turned()
+        if end == "detached" and self._ending.status == "finished":
+            self._ending = Ending("waiting", self._waves.out())
+        return end == "again"
 
     def _show_waiting(self, what: str) -> None:
         self._waits_for = what

@@ -44,21 +44,25 @@ async def run_surrounded(runner: Runner, session: Session, own: Sequence[Path]) 
             names_watched(),
             around() if around is not None else contextlib.nullcontext(),
         ):
-            # Where code of the user's left the run without what it needs, it stops, and says whose it was.
-            try:
-                return await runner.run()
-            except EvenhandError:
-                raise
-            except Exception:
-                problem = trouble()
-                if not problem:
-                    raise
-                # What became of tasks that nobody waits for any more came of the same.
-                asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
-                return Ending("stopped", problem)
+            return await _run(runner)
     finally:
         closing = (provider.close() for provider in session.plan.providers)
         await asyncio.gather(*closing, return_exceptions=True)
+
+
+async def _run(runner: Runner) -> Ending:
+    """Runs the trials. Where code of the user's left the run without what it needs, it stops, and says whose it was."""
+    try:
+        return await runner.run()
+    except EvenhandError:
+        raise
+    except Exception:
+        problem = trouble()
+        if not problem:
+            raise
+        # What became of tasks that nobody waits for any more came of the same.
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
+        return Ending("stopped", problem)
 
 
 @contextlib.contextmanager

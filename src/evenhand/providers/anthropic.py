@@ -90,13 +90,7 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
             if results is None:
                 results = []
                 written.append({"role": "user", "content": results})
-            row.only("role", "content", "tool_call_id", "name")
-            content = row.content
-            words = (
-                content if isinstance(content, str) else [_block(part, row) for part in row.blocks]
-            )
-            id_ = str(row.fields.get("tool_call_id") or "")
-            results.append({"type": "tool_result", "tool_use_id": id_, "content": words})
+            results.append(_result(row))
         else:
             results = None
             written.append(_said(row))
@@ -133,6 +127,14 @@ def _said(row: Row) -> dict[str, Any]:
         for call in calls
     ]
     return {"role": role, "content": [*(_block(part, row) for part in row.blocks), *tool_uses]}
+
+
+def _result(row: Row) -> dict[str, Any]:
+    row.only("role", "content", "tool_call_id", "name")
+    content = row.content
+    words = content if isinstance(content, str) else [_block(part, row) for part in row.blocks]
+    id_ = str(row.fields.get("tool_call_id") or "")
+    return {"type": "tool_result", "tool_use_id": id_, "content": words}
 
 
 def _content(row: Row) -> str | list[object]:

@@ -111,10 +111,7 @@ class LiteLlm:
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host
-        # LiteLLM takes seconds to import. It has its list of prices with it, and is to fetch no newer one.
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-        litellm: Any = importlib.import_module("litellm")
-        litellm.suppress_debug_info = True
+        litellm = _library()
         ask = litellm.aembedding if self.embeds else litellm.acompletion
         started = time.perf_counter()
         try:
@@ -125,15 +122,7 @@ class LiteLlm:
         except Exception as error:  # noqa: BLE001 (the library's errors have names of their own)
             block = None if self.embeds else _block(error)
             if block is None:
-                name = type(error).__name__
-                kind = _FAULTS.get(name, BadRequest)
-                message = shown(" ".join(str(error).split()))[:300]
-                billed = None if kind in (TimedOut, ConnectionFailed) else False
-                raise kind(
-                    f"{self.id}: {name}: {message}",
-                    status=getattr(error, "status_code", None),
-                    billed=billed,
-                ) from None
+                raise _fault(self.id, error) from None
             return Answer(block, time.perf_counter() - started)
         body = answer.model_dump(mode="json")
         cost = as_mapping(getattr(answer, "_hidden_params", None)).get("response_cost")
@@ -162,6 +151,14 @@ class LiteLlm:
         """Holds nothing of its own."""
 
 
+def _library() -> Any:
+    """LiteLLM, which takes seconds to import. It has its list of prices with it, and fetches no newer one."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    litellm: Any = importlib.import_module("litellm")
+    litellm.suppress_debug_info = True
+    return litellm
+
+
 _FAULTS: Mapping[str, type[ProviderError]] = {
     "AuthenticationError": AuthError,
     "PermissionDeniedError": AuthError,
@@ -181,3 +178,14 @@ def _block(error: Exception) -> bytes | None:
     kind, words = type(error).__name__, shown(" ".join(str(error).split()))[:2000]
     row = {"error": {"type": kind, "message": f"{kind}: {words}"}}
     return None if refusal(encode(row)) is None else encode({"answer": row})
+
+
+def _fault(who: str, error: Exception) -> ProviderError:
+    """What an error of the library's means; what is not known is not tried again."""
+    name = type(error).__name__
+    kind = _FAULTS.get(name, BadRequest)
+    message = shown(" ".join(str(error).split()))[:300]
+    billed = None if kind in (TimedOut, ConnectionFailed) else False
+    return kind(
+        f"{who}: {name}: {message}", status=getattr(error, "status_code", None), billed=billed
+    )

@@ -193,8 +193,7 @@ class ChatProvider:
         self._bounds = _bounds(self._settings, self.dialect)
         self.uncovered = self._uncovered(self._settings)
         self._most_usd = call_bound(self.config)
-        shape = self.config.get("response_format")
-        self._parsed = isinstance(shape, Mapping) and shape.get("type") == "json_schema"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        self._parsed = _wants_object(self.config)
 
     def request(self, prompt: Prompt) -> Request:
         settings, (limit, deterministic) = self._settings, self._bounds
@@ -429,6 +428,11 @@ def address_of(url: str) -> str:
     start, slashes, rest = url.partition("//")
     host, slash, path = rest.partition("/")
     return "".join((start, slashes, host.rpartition("@")[2], slash, _SECRET.sub(r"\1=", path)))
+
+
+def _wants_object(config: Mapping[str, Any]) -> bool:
+    shape = config.get("response_format")
+    return isinstance(shape, Mapping) and shape.get("type") == "json_schema"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 def seconds(config: Mapping[str, Any], id: str, name: str = "timeoutMs") -> float:  # noqa: A002 (the word that users write)

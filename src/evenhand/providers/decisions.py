@@ -134,18 +134,22 @@ def _answers(value: Mapping[str, Any]) -> Mapping[str, Any]:
         by_name = {str(one): row.get("probability") for one, row in zip(names, rows, strict=True)}
         if len(by_name) < len(rows) or not all(isinstance(one, str) for one in names):
             by_name = {}  # an option that appears twice has two probabilities
-        score = raw.get("score")
-        values = [row.get("value") for row in rows]
-        low = min((value for value in values if is_number(value)), default=0)
         answers[key] = {
             "type": kind_in(raw),
             "probability": raw.get("probability"),
             # Only options have several.
             "probabilities": by_name if rows and kind_in(raw) != "yes_no" else None,
             "choice": raw.get("choice"),
-            "score": score - low if is_number(score) else score,
+            "score": _from_first(raw.get("score"), rows),
         }
     return answers
+
+
+def _from_first(score: object, rows: Sequence[Mapping[str, Any]]) -> object:
+    """A score counted from the lowest level's value, which need not be 0."""
+    values = [row.get("value") for row in rows]
+    low = min((value for value in values if is_number(value)), default=0)
+    return score - low if is_number(score) else score
 
 
 def _tokens(value: Mapping[str, Any]) -> Usage:

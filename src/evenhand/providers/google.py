@@ -138,12 +138,7 @@ def _parts(row: Row) -> list[object]:
 def _part(block: object, row: Row) -> object:
     fields = as_mapping(block)
     if fields and "type" not in fields:  # in this API's own words already
-        # This API wants base64 alone: a variable with a picture is a data URL.
-        for name in ("inlineData", "inline_data"):
-            inner = as_mapping(fields.get(name))
-            if "data" in inner:
-                return {**fields, name: {**inner, "data": bare(inner["data"])}}
-        return fields
+        return _with_bare_data(fields)
     part = part_of(block, row)
     if isinstance(part, str):
         return {"text": part}
@@ -154,6 +149,15 @@ def _part(block: object, row: Row) -> object:
         known = {"mimeType": part.mime} if part.mime else {}
         return {"fileData": {**known, "fileUri": part.url}}
     return {"inlineData": {"mimeType": part.mime, "data": part.data}}
+
+
+def _with_bare_data(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A part whose data is base64 alone, as this API wants it: a variable with a picture is a data URL."""
+    for name in ("inlineData", "inline_data"):
+        inner = as_mapping(fields.get(name))
+        if "data" in inner:
+            return {**fields, name: {**inner, "data": bare(inner["data"])}}
+    return fields
 
 
 def _called(call: Call) -> Mapping[str, Any]:

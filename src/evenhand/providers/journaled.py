@@ -29,8 +29,7 @@ def journaled_reply(identity: bytes, body: bytes) -> Reply:
     An answer in no known form is its JSON, or its text. An empty body is an empty reply.
     """
     try:
-        url = as_mapping(decoded(identity)).get("url")
-        return _read(url if isinstance(url, str) and urlsplit(url).scheme else "", body)
+        return _read(_address(identity), body)
     except (EvenhandError, ValueError, TypeError, LookupError, AttributeError):
         return _as_it_is(body)
 
@@ -75,3 +74,8 @@ def _as_it_is(body: bytes) -> Reply:
     output = fields.get("output", value)
     text = output if isinstance(output, str) else body.decode("utf-8", "replace")
     return Reply(text, output, steps=listed_steps(fields.get("steps")))
+
+
+def _address(identity: bytes) -> str:
+    url = as_mapping(decoded(identity)).get("url")
+    return url if isinstance(url, str) and urlsplit(url).scheme else ""

@@ -76,27 +76,15 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
         metadata = {**metadata, "guardrails": row["guardrails"]}
     if text is None:
         text = output if isinstance(output, str) else encode(output, ordered=False).decode()
-    # Of `prompt`, `completion` and `total`, two say the third; `total` alone says neither.
-    usage = as_mapping(row.get("tokenUsage"))
-    total, read, wrote, cached = (
-        number(usage.get(name)) for name in ("total", "prompt", "completion", "cached")
-    )
-    if total is not None:
-        if wrote is None and read is not None and read <= total:
-            wrote = total - read
-        elif read is None and wrote is not None and wrote <= total:
-            read = total - wrote
-    items = as_array(row.get("logProbs"))
-    numbers = tuple(float(one) for one in items if is_number(one))
     return Reply(
         text=text,
         output=output,
-        usage=Usage(read, wrote, cached),
+        usage=_usage(row),
         cost_usd=amount(row.get("cost")),
         finish_reason=str(row.get("finishReason") or ""),
         refused=bool(row.get("isRefusal")),
         metadata=metadata,
-        logprobs=numbers if numbers and len(numbers) == len(items) else None,
+        logprobs=_numbers(row.get("logProbs")),
         steps=listed_steps(row.get("steps")),
     )
 
@@ -112,3 +100,24 @@ def paid_for(row: Mapping[str, Any]) -> bool | None:
     usage = as_mapping(row.get("tokenUsage"))
     counts = (number(usage.get(name)) for name in ("total", "prompt", "completion"))
     return None if amount(row.get("cost")) or any(counts) else False
+
+
+def _usage(row: Mapping[str, Any]) -> Usage:
+    """The row's tokens. Of `prompt`, `completion` and `total`, two say the third; `total` alone says neither."""
+    usage = as_mapping(row.get("tokenUsage"))
+    total, read, wrote, cached = (
+        number(usage.get(name)) for name in ("total", "prompt", "completion", "cached")
+    )
+    if total is not None:
+        if wrote is None and read is not None and read <= total:
+            wrote = total - read
+        elif read is None and wrote is not None and wrote <= total:
+            read = total - wrote
+    return Usage(read, wrote, cached)
+
+
+def _numbers(value: object) -> tuple[float, ...] | None:
+    """A list of numbers; None for anything else."""
+    items = as_array(value)
+    numbers = tuple(float(one) for one in items if is_number(one))
+    return numbers if numbers and len(numbers) == len(items) else None

@@ -207,9 +207,7 @@ def said_in(answer: Mapping[str, Any], reason: str) -> Items:
     for item in map(as_mapping, as_array(answer.get("output"))):
         kind = str(item.get("type"))
         if kind == "message" or kind in _NAMED:
-            status = item.get("status") or "completed"
-            if status != "completed" and not (status == "incomplete" and reason):
-                raise unfinished(status)
+            _check_whole(item, reason)
         if kind == "message":
             parts = [as_mapping(part) for part in as_array(item.get("content"))]
             words = [part.get("text") for part in parts if part.get("type") == "output_text"]
@@ -259,6 +257,13 @@ def ended(answer: Mapping[str, Any]) -> str:
     if reason in ("stop", "tool_calls"):  # which no incomplete answer ends with
         raise unfinished(why)
     return reason
+
+
+def _check_whole(item: Mapping[str, Any], reason: str) -> None:
+    """Refuses a message or a call that isn't finished, unless the whole answer is cut off or held back."""
+    status = item.get("status") or "completed"
+    if status != "completed" and not (status == "incomplete" and reason):
+        raise unfinished(status)
 
 
 def _tool(item: Mapping[str, Any]) -> ToolCall:

@@ -248,17 +248,21 @@ def gemini(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
             for part in map(
                 as_mapping, as_array(as_mapping(candidate.get("content")).get("parts"))
             ):
-                # Text that goes on with text of its kind, thoughts or not, becomes one part.
-                before = parts[-1] if parts else {}
-                goes_on = isinstance(part.get("text"), str) and isinstance(before.get("text"), str)
-                if goes_on and bool(part.get("thought")) == bool(before.get("thought")):
-                    before.update({**part, "text": before["text"] + part["text"]})
-                else:
-                    parts.append(dict(part))
+                _joined_part(parts, part)
     if "finishReason" in first:
         content = {"role": "model", "parts": parts}
         return {**whole, "candidates": [{**first, "content": content}]}
     return whole if as_mapping(whole.get("promptFeedback")).get("blockReason") else None
+
+
+def _joined_part(parts: list[dict[str, Any]], part: Mapping[str, Any]) -> None:
+    """Adds a part; text that goes on with text of the same kind, thought or said, becomes one."""
+    before = parts[-1] if parts else {}
+    goes_on = isinstance(part.get("text"), str) and isinstance(before.get("text"), str)
+    if goes_on and bool(part.get("thought")) == bool(before.get("thought")):
+        before.update({**part, "text": before["text"] + part["text"]})
+    else:
+        parts.append(dict(part))
 
 
 def ollama(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:

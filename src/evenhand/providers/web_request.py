@@ -97,13 +97,7 @@ def _body(
         try:
             body = json.loads(body)
         except ValueError:
-            # It becomes JSON once filled in; where values break it, they are escaped as parts of a JSON text.
-            for values in (with_prompt, _escaped(with_prompt)):
-                try:
-                    return encode(bare_inside(json.loads(fill(body, values))), ordered=False)
-                except ValueError:
-                    continue
-            return fill(body, with_prompt).encode("utf-8", "replace")
+            return _from_template(body, with_prompt, fill)
     if is_json and is_object(prompt):
         return encode({**as_mapping(body), **prompt}, ordered=False)
     if body is None:
@@ -129,6 +123,16 @@ def _deep(value: object, variables: Mapping[str, Any], fill: Fill) -> object:
     if is_array(value):
         return [_deep(item, variables, fill) for item in value]
     return value
+
+
+def _from_template(template: str, variables: Mapping[str, Any], fill: Fill) -> bytes:
+    """JSON from a template of it; where values break it, they are escaped as parts of a JSON text."""
+    for values in (variables, _escaped(variables)):
+        try:
+            return encode(bare_inside(json.loads(fill(template, values))), ordered=False)
+        except ValueError:
+            continue
+    return fill(template, variables).encode("utf-8", "replace")
 
 
 def _escaped(variables: Mapping[str, Any]) -> dict[str, Any]:

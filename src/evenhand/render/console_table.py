@@ -240,11 +240,7 @@ def column_list(
             lines.append(ListedName(shared, None, 4))
         indent = _STEP if shared else ""
         if nested:
-            changes = {
-                part: sum(rows[a][part] != rows[b][part] for a, b in pairwise(group))
-                for part in own
-            }
-            heads = sorted(own, key=changes.__getitem__)[:-1]
+            heads = _slowest_first(rows, group, own)[:-1]
             left = room - len(indent) - len(_STEP) * len(heads) - wide - 2 * len(_STEP)
             texts = _again_cut(rows, group, left) if room else rows
             names = _nested(rows, texts, group, own, heads)
@@ -266,6 +262,15 @@ def _parts(
         return (safe(eval_name).rpartition(": ")[2] if one else ""), own or list(rows[0])
     first = rows[group[0]]
     return " · ".join(first[part] for part in first if part not in own and first[part]), own
+
+
+def _slowest_first(
+    rows: Sequence[Mapping[str, str]], group: Sequence[int], parts: Sequence[str]
+) -> list[str]:
+    changes = {
+        part: sum(rows[a][part] != rows[b][part] for a, b in pairwise(group)) for part in parts
+    }
+    return sorted(parts, key=changes.__getitem__)
 
 
 def _again_cut(

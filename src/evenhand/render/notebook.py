@@ -58,14 +58,7 @@ def _parts(run: RunFile) -> Iterator[str]:
     yield f"{_text(' · '.join(facts))} · run <code>{short_id(meta.id)}</code></p>"
     if totals.trials:
         grid = Grid(run)
-        yield "<table><thead><tr>"
-        yield from (f"<th>{head}</th>" for head in HEADS)
-        yield "</tr></thead><tbody>"
-        for name, *cells in rate_cells(run, grid.names):
-            yield f'<tr><th style="text-align:left">{_text(name)}</th>'
-            yield from (f"<td>{_text(cell)}</td>" for cell in cells)
-            yield "</tr>"
-        yield "</tbody></table>"
+        yield from _table(run, grid)
         used = usage_line(run)
         lines = [] if run.by_outcome else requirement_lines(run, grid.names)
         lines += judged_or_damaged(run, grid.names, WIDTH)
@@ -75,6 +68,17 @@ def _parts(run: RunFile) -> Iterator[str]:
         lines += [used] if used else []
         yield from _block(lines + [f"! {text}" for text in warnings(run)])
     yield "</div>"
+
+
+def _table(run: RunFile, grid: Grid) -> Iterator[str]:
+    yield "<table><thead><tr>"
+    yield from (f"<th>{head}</th>" for head in HEADS)
+    yield "</tr></thead><tbody>"
+    for name, *cells in rate_cells(run, grid.names):
+        yield f'<tr><th style="text-align:left">{_text(name)}</th>'
+        yield from (f"<td>{_text(cell)}</td>" for cell in cells)
+        yield "</tr>"
+    yield "</tbody></table>"
 
 
 def _block(lines: list[str]) -> Iterator[str]:

@@ -127,14 +127,7 @@ def _end_of_object(text: str, start: int) -> tuple[int, int]:
 
 def _lenient(piece: str, strict: bool) -> Mapping[str, object] | None:
     # Deeper nesting could exhaust the C reader's stack, which ends the process without an exception.
-    deepest = depth = 0
-    for char in piece:
-        if char in "{[":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in "}]":
-            depth -= 1
-    if deepest > DEEPEST:
+    if _depth(piece) > DEEPEST:
         return None
     import yaml  # noqa: PLC0415 (only for what is not quite JSON)
 
@@ -155,6 +148,17 @@ def _lenient(piece: str, strict: bool) -> Mapping[str, object] | None:
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     return value if is_mapping(value) else None
+
+
+def _depth(piece: str) -> int:
+    deepest = depth = 0
+    for char in piece:
+        if char in "{[":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in "}]":
+            depth -= 1
+    return deepest
 
 
 def _unique(pairs: list[tuple[Any, Any]], *, strict: bool = False) -> dict[str, object]:

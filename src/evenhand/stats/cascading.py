@@ -124,13 +124,7 @@ def limits_of(
         level = delta * (BEST if look == 0 else (1 - BEST) / 2**look)
 
         def passes(limits: Limits, at: float, drawn: Sequence[JudgedTwice] = drawn) -> bool:
-            standing = right = 0
-            for one in drawn:
-                stage = limits.stage(one)
-                if stage != "people":
-                    standing += 1
-                    right += (one.first_right if stage == "first" else one.then_right) is True
-            return at_most(standing - right, standing, risk) <= at
+            return _passes(limits, drawn, risk, at)
 
         passed += [
             *_walk(alone[half:] + shared, starts, level, passes),
@@ -155,6 +149,16 @@ def _walk(
         else:
             at = 0.0
     return best
+
+
+def _passes(limits: Limits, drawn: Sequence[JudgedTwice], risk: float, level: float) -> bool:
+    standing = right = 0
+    for one in drawn:
+        stage = limits.stage(one)
+        if stage != "people":
+            standing += 1
+            right += (one.first_right if stage == "first" else one.then_right) is True
+    return at_most(standing - right, standing, risk) <= level
 
 
 def at_most(wrong: int, of: int, risk: float) -> float:

@@ -216,15 +216,20 @@ def _body(body: bytes) -> dict[str, Any]:
     except ValueError:
         pass
     try:
-        lines = body.decode().split("\n")
-        for i, line in enumerate(lines):
-            if line.startswith("data: "):
-                lines[i] = f"data: {scrubbed_text(line[6:])}"
-            else:
-                lines[i] = scrubbed_text(line)
-        return {"text": "\n".join(lines)}
+        return {"text": _stream(body.decode())}
     except UnicodeDecodeError:
         return {"base64": b64encode(body).decode()}
+
+
+def _stream(text: str) -> str:
+    """A stream without secrets: what looks like one in a piece of it."""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        if line.startswith("data: "):
+            lines[i] = f"data: {scrubbed_text(line[6:])}"
+        else:
+            lines[i] = scrubbed_text(line)
+    return "\n".join(lines)
 
 
 def _sharing(calls: Sequence[CassetteCall]) -> tuple[list[CassettePart], list[CassetteCall]]:

@@ -187,12 +187,9 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
     settings = {name: value for name, value in first.settings.items() if name != "shard"}
     ends = [meta.finished_at for meta in metas if meta.finished_at is not None]
     ids = sorted(meta.id for meta in metas)
-    moment = max(meta.created_at for meta in metas)
-    short = {run[:SHORT_ID] for run in ids}
-    candidates = (id_at(moment + after / 1000, digest(*ids)) for after in range(len(ids) + 1))
     return replace(
         first,
-        id=next(run for run in candidates if run[:SHORT_ID] not in short),
+        id=_id_beside(ids, max(meta.created_at for meta in metas)),
         planned=first.plan_size,
         case_count=first.case_count if sharded is None else sharded.cases,
         finished_at=max(ends, default=None),
@@ -201,6 +198,13 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
         message=_message(missing, _missing_shards(metas)) if missing else "",
         decided={},
     )
+
+
+def _id_beside(ids: Sequence[str], moment: float) -> str:
+    """The id of the merged run, later than those of its runs, also in short form: the same for the same runs."""
+    short = {run[:SHORT_ID] for run in ids}
+    candidates = (id_at(moment + after / 1000, digest(*ids)) for after in range(len(ids) + 1))
+    return next(run for run in candidates if run[:SHORT_ID] not in short)
 
 
 def _signed(meta: RunMeta, metas: Sequence[RunMeta], homes: Iterable[Path]) -> RunMeta:

@@ -187,14 +187,17 @@ def _shares(question: AskedQuestion, reply: object) -> list[Any]:
         named = reply.get("score", reply.get("category"))
     if is_number(named) and not isinstance(named, bool):
         named = f"{named:g}"
-    place = next(
-        (i for i, one in enumerate(options) if str(named) in (one, one.partition(": ")[0])), None
-    )
+    place = next((i for i, one in enumerate(options) if _names(one, str(named))), None)
     if place is not None:
         rest = (1 - SURE) / max(1, len(options) - 1)
         return [SURE if i == place else rest for i in range(len(options))]
     weights = [math.exp(4 * _drawn(f"{reply}\n{question.words}\n{one}")) for one in options]
     return [weight / sum(weights) for weight in weights]
+
+
+def _names(option: str, word: str) -> bool:
+    """Whether this word names an option; a level may be its name, a colon and what it means."""
+    return word in (option, option.partition(": ")[0])
 
 
 def _drawn(text: str) -> float:

@@ -47,21 +47,25 @@ def _measured(
         return [[{"label": label, "score": score} for label, score in labels.items()]]
     vector = shapes.vector(request.text, DIMENSIONS)
     if kind == shapes.PREDICTIONS:
-        # Llama Guard's answer on Replicate: the categories that a rule flags, e.g. `{"S1": 1}`.
-        codes = [str(code) for code in cast("Mapping[object, object]", rule.reply or {})]
-        output = f"unsafe\n{','.join(codes)}" if codes else "safe"
-        return {
-            "id": f"pred{number}",
-            "model": request.model,
-            "status": "succeeded",
-            "output": output,
-            "error": None,
-        }
+        return _prediction(request, rule.reply, number)
     if kind == shapes.PREDICT:
         return {"predictions": [{"embeddings": {"values": vector}}]}
     if kind == shapes.EMBED_CONTENT:
         return {"embedding": {"values": vector}}
     return vector if kind == shapes.FEATURES else {"embedding": vector}
+
+
+def _prediction(request: ScriptedRequest, flagged: object, number: int) -> dict[str, Any]:
+    """Llama Guard's answer on Replicate: the categories that a rule flags, e.g. `{"S1": 1}`."""
+    codes = [str(code) for code in cast("Mapping[object, object]", flagged or {})]
+    output = f"unsafe\n{','.join(codes)}" if codes else "safe"
+    return {
+        "id": f"pred{number}",
+        "model": request.model,
+        "status": "succeeded",
+        "output": output,
+        "error": None,
+    }
 
 
 def _completion(request: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:

@@ -330,8 +330,7 @@ def read(
         clusters,
         ids=ids,
         scales={**scales, **run.scales()},
-        # Of `score` and `score_batch`; other runs say it by their bounds.
-        lower=frozenset(one["name"] for one in described(run) if one["best"] == "low"),
+        lower=_lower(run),
         imported="imported" in run.meta.settings,
     )
 
@@ -423,6 +422,11 @@ def _group(column: Seen, numbers: Sequence[int]) -> None:
     if several := shared(numbers):
         cases = zip(column.cases, numbers, strict=True)
         column.clusters.update((case, number) for case, number in cases if number in several)
+
+
+def _lower(run: RunFile) -> frozenset[str]:
+    """The metrics of `score` and `score_batch` of which less is better; other runs say it by their bounds."""
+    return frozenset(one["name"] for one in described(run) if one["best"] == "low")
 
 
 def _counted(run: RunFile) -> frozenset[str]:

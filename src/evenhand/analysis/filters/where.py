@@ -301,6 +301,12 @@ def _has(others: _OtherTrials, trial: TrialResult, value: str) -> bool:
     return any(one.field in fields and one.value not in (None, False) for one in labels)
 
 
+def number_in(value: object) -> float | None:
+    """The number that a value of metadata is, also where it is written as text; None for any other."""
+    text = _text(value) if isinstance(value, str | int | float) else ""
+    return float(text) if _WRITTEN.fullmatch(text) else None
+
+
 class _OtherTrials(MutableRecord, kw_only=True):
     """What has to be known of other trials to judge one."""
 
@@ -361,9 +367,7 @@ class _OtherTrials(MutableRecord, kw_only=True):
             return trial.named_scores.get(measure.name)
         match measure.name:
             case "metadata":
-                value = trial.metadata.get(measure.key)
-                text = _text(value) if isinstance(value, str | int | float) else ""
-                return float(text) if _WRITTEN.fullmatch(text) else None
+                return number_in(trial.metadata.get(measure.key))
             case "score":
                 return trial.score
             case "passed":

@@ -22,6 +22,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record
+from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.store.runfile import RunFile
 
@@ -96,26 +97,15 @@ def evidence_of(run: RunFile) -> Evidence:
     for trial in run.trials(limit=READ if run.settled() <= READ else SAMPLED):
         tests.add(places.setdefault((evals.get(trial.variant, ""), trial.case), len(places)), trial)
         judged.update(metric_of(outcome) for outcome in trial.outcomes if judge_of(outcome))
-    prompts: dict[str, str] = {}
-    for one in meta.variants:
-        for axis, content in one.contents.items():
-            prompts[str(one.axes.get(axis, axis))] = content
-        if one.prompt and not one.contents:
-            prompts[one.prompt] = digest(one.prompt_raw)
-    number = total = 0
-    for case in run.cases():
-        number += 1
-        # A sum doesn't depend on the order, and takes no memory for a million cases.
-        total += int.from_bytes(blake2b(case.encode("utf-8", "replace"), digest_size=16).digest())
     return Evidence(
         finished=finished(run),
         offline=meta.is_scripted,
-        prompts=prompts,
+        prompts=_prompts(meta.variants),
         labels=frozenset(variant.prompt for variant in meta.variants if variant.prompt),
         variants=frozenset(v.provider_id or v.model for v in meta.variants) - {""},
         models={name: answered for (role, name), answered in by_role.items() if role == "subject"},
         judges={name: answered for (role, name), answered in by_role.items() if role == "judge"},
-        cases=(number, f"{total % (1 << 128):032x}"),
+        cases=_cases(run),
         folders=_folders(meta.config),
         chosen=chosen_by(meta),
         places=places,
@@ -129,6 +119,17 @@ def _folders(config: Mapping[str, Any]) -> dict[str, str]:
     if not is_mapping(digests):
         return {}
     return {name: str(each) for name, each in digests.items() if name.endswith(os.sep)}
+
+
+def _prompts(variants: Sequence[Variant]) -> dict[str, str]:
+    """A digest of each text that is varied, by what people call it."""
+    prompts: dict[str, str] = {}
+    for one in variants:
+        for axis, content in one.contents.items():
+            prompts[str(one.axes.get(axis, axis))] = content
+        if one.prompt and not one.contents:
+            prompts[one.prompt] = digest(one.prompt_raw)
+    return prompts
 
 
 def finished(run: RunFile) -> bool:
@@ -157,6 +158,16 @@ def changes(before: Evidence, now: Evidence) -> list[RunChange]:
 
 def _answered_by(run: RunFile) -> dict[tuple[CallRole, str], frozenset[str]]:
     return {(row.role, row.model): frozenset(row.answered) for row in run.usage()}
+
+
+def _cases(run: RunFile) -> tuple[int, str]:
+    """How many cases, and the sum of the hashes of their ids: none of them is kept."""
+    number = total = 0
+    for case in run.cases():
+        number += 1
+        # A sum doesn't depend on the order, and takes no memory for a million cases.
+        total += int.from_bytes(blake2b(case.encode("utf-8", "replace"), digest_size=16).digest())
+    return number, f"{total % (1 << 128):032x}"
 
 
 def _judge_changes(before: Evidence, now: Evidence, checks: Iterable[Change]) -> Iterator[str]:

@@ -140,8 +140,7 @@ def shortened(texts: Sequence[str], room: int) -> list[str]:
     different = list(dict.fromkeys(filter(None, texts)))
     if all(columns(text) <= room for text in different):
         return list(texts)
-    first, last = min(different), max(different)  # what lies between them begins as they do
-    start = next((i for i, c in enumerate(first) if last[i : i + 1] != c), len(first))
+    start = _alike(different)
     spared = max(
         0, start - room // 3
     )  # some of it stays: a name that begins anywhere is hard to read
@@ -164,6 +163,12 @@ def _ends(part: str, texts: Sequence[str]) -> list[str]:
     if not all(short.values()) or len(set(short.values())) < len(different):
         return list(texts)
     return [short.get(text, text) for text in texts]
+
+
+def _alike(texts: Sequence[str]) -> int:
+    """How many characters all of these begin with."""
+    first, last = min(texts), max(texts)  # what lies between them begins as they do
+    return next((i for i, c in enumerate(first) if last[i : i + 1] != c), len(first))
 
 
 def _distinct(names: Sequence[str], width: int) -> list[str]:

@@ -9,7 +9,7 @@ from msgspec import field
 from evenhand.analysis.summaries.decisions import Decisions
 from evenhand.analysis.summaries.marks import PREFERENCE
 from evenhand.core.record import Record
-from evenhand.core.run import Outcome
+from evenhand.core.run import Outcome, TrialResult
 from evenhand.core.wording.words import count, safe
 from evenhand.store.runfile import RunFile
 
@@ -81,11 +81,16 @@ def preferences(run: RunFile, places: Sequence[int] | None = None) -> list[Prefe
     if by_key and run.totals().errors:
         for trial in run.trials():
             if trial.outcome == "error":
-                settled = {outcome.name for outcome in trial.outcomes if outcome.outcome != "error"}
-                for (variant, name), one in by_key.items():
-                    if variant == trial.variant and name not in settled:
-                        one.add_error(trial.case)
+                _add_errors(by_key, trial)
     return [by_key[key] for key in sorted(by_key)]
+
+
+def _add_errors(by_key: dict[tuple[int, str], Preferences], trial: TrialResult) -> None:
+    """Counts the preferences without a verdict of a trial in error."""
+    settled = {outcome.name for outcome in trial.outcomes if outcome.outcome != "error"}
+    for (variant, name), one in by_key.items():
+        if variant == trial.variant and name not in settled:
+            one.add_error(trial.case)
 
 
 def result_of(outcome: Outcome) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from evenhand.analysis.trust.audit import Audit, not_applicable
 from evenhand.analysis.trust.judgements.judged import (
@@ -140,8 +140,7 @@ def _repeats(votes: Votes) -> Audit:
     by_case: defaultdict[str, list[float]] = defaultdict(list)
     for (case, *_), verdicts in votes.items():
         if len(verdicts) > 1:
-            n, passed = len(verdicts), sum(verdicts)
-            by_case[case].append(1 - 2 * passed * (n - passed) / (n * (n - 1)))
+            by_case[case].append(_agreement(verdicts))
     again = [share for shares in by_case.values() for share in shares]
     mean = mean_on_scale([(sum(s), len(s)) for s in by_case.values()], (0.0, 1.0))
     if mean is None:
@@ -160,6 +159,12 @@ def _repeats(votes: Votes) -> Audit:
         estimate=share,
         items=len(again),
     )
+
+
+def _agreement(verdicts: Sequence[bool]) -> float:
+    """The share of pairs of verdicts that are the same."""
+    n, passed = len(verdicts), sum(verdicts)
+    return 1 - 2 * passed * (n - passed) / (n * (n - 1))
 
 
 def _share(share: Estimate) -> str:

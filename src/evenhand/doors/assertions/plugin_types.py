@@ -105,13 +105,13 @@ def kind_from(added: Plugin) -> Kind:
     except UsageError as error:
         raise added.broken("cannot be used", error) from error
     about = (inspect.getdoc(loaded) or "").partition("\n")[0]
-    # Of a number on a scale of its own, only the verdict has an opposite.
     return Kind(
         added.name,
         about or added.place,
         make,
         group=f"from the package {added.package}",
         optional=True,
+        # Of a number on a scale of its own, only the verdict has an opposite.
         negation="opposite" if traits.scale in (None, SHARES) else "kept",
         check=functools.partial(_check, traits),
     )

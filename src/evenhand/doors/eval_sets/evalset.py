@@ -258,20 +258,23 @@ class EvalSet:
         _need_set(self, "fixture")
 
         def add(function: F) -> F:
-            earlier = self.fixtures.get(function.__name__)
-            if earlier is not None:
-                code, was = _code(function), _code(earlier)
-                first = code.co_firstlineno
-                path, before = Path(code.co_filename), Path(was.co_filename)
-                self._double("fixtures", function.__name__, path, first, before, was.co_firstlineno)
-            self.fixtures[function.__name__] = function
-            # Typed anew in a notebook, it may be repeatable now.
-            self.set_up_once.discard(function.__name__)
+            self._add_fixture(function)
             if not repeatable:
                 self.set_up_once.add(function.__name__)
             return function
 
         return add if function is None else add(function)
+
+    def _add_fixture(self, function: Callable[..., Any]) -> None:
+        earlier = self.fixtures.get(function.__name__)
+        if earlier is not None:
+            code, was = _code(function), _code(earlier)
+            first = code.co_firstlineno
+            path, before = Path(code.co_filename), Path(was.co_filename)
+            self._double("fixtures", function.__name__, path, first, before, was.co_firstlineno)
+        self.fixtures[function.__name__] = function
+        # Typed anew in a notebook, it may be repeatable now.
+        self.set_up_once.discard(function.__name__)
 
     def _double(
         self, kind: str, name: str, path: Path, line: int, earlier: Path, earlier_line: int

@@ -121,9 +121,7 @@ def instead_of(message: str, line: str = "") -> str:
     if match := _OPERATOR.search(message):
         any_of = "Write ContainsAny([…]), or a function of the output that says so."
         each = "Write an expect(…) for each."
-        from evenhand import scorers  # noqa: PLC0415 (for an error only)
-
-        return (each if match[1] == "&" else any_of) if match[2] in scorers.__all__ else ""
+        return (each if match[1] == "&" else any_of) if _is_scorer(match[2]) else ""
     if "bad operand type for unary ~: 'function'" in message:
         return "Write ~FunctionScorer(…)."
     if "bad operand type for unary ~: " in message:
@@ -161,3 +159,9 @@ def _name(name: str) -> str:
         return f"Did you mean {meant}? Write from evenhand.scorers import {meant}."
     near = nearest(name, PUBLIC)
     return f"Did you mean {near}?" if near else ""
+
+
+def _is_scorer(name: str) -> bool:
+    from evenhand import scorers  # noqa: PLC0415 (for an error only)
+
+    return name in scorers.__all__

@@ -39,13 +39,7 @@ class EvalSetRoster(Roster):
         if evals.judge is not None:
             self.judge = self._note(evals.judge, *place)
         elif readable:
-            chosen = default_judge("", "", self.project, self.env)
-            self.judged = bool(chosen.id)
-            try:
-                self.judge = self.judge_of(chosen)
-            except UsageError as error:
-                where = chosen.path or JUDGE_VARIABLE
-                self.problems.append(Problem(where, chosen.line, 0, error.message, error.hint))
+            self._find_judge()
 
     @property
     def made(self) -> list[Provider]:
@@ -60,6 +54,15 @@ class EvalSetRoster(Roster):
         except UsageError as error:
             self.problems.append(Problem(path, line, 0, error.message, error.hint))
             return None
+
+    def _find_judge(self) -> None:
+        chosen = default_judge("", "", self.project, self.env)
+        self.judged = bool(chosen.id)
+        try:
+            self.judge = self.judge_of(chosen)
+        except UsageError as error:
+            where = chosen.path or JUDGE_VARIABLE
+            self.problems.append(Problem(where, chosen.line, 0, error.message, error.hint))
 
 
 def calls_recorded(*, strict: bool = False) -> AbstractContextManager[object]:

@@ -62,20 +62,31 @@ def places_of(
     if by:
         _by_value(cases, parts, places_by_part, seed, by)
     else:
-        grouped = 0
-        for place, case in enumerate(cases):
-            value = _value(case, group) if group else None
-            grouped += value is not None
-            places_by_part[
-                _part(_hash(seed, case.id if value is None else f"group {value}"), parts)
-            ].append(place)
-        if group and not grouped:
-            raise _nowhere(group)
+        _by_hash(cases, parts, places_by_part, seed, group)
     empty = [name for name, places in places_by_part.items() if not places]
     if empty:
         what = f"split: no case of {len(cases):,} falls into {', '.join(map(repr, empty))}"
         raise UsageError(what, hint="Take another seed, or a larger share.")
     return places_by_part
+
+
+def _by_hash(
+    cases: Sequence[Case],
+    parts: Mapping[str, float],
+    places_by_part: dict[str, array[int]],
+    seed: int,
+    group: str,
+) -> None:
+    """Each case, or group, by the part whose share of all hashes its own lies in."""
+    grouped = 0
+    for place, case in enumerate(cases):
+        value = _value(case, group) if group else None
+        grouped += value is not None
+        places_by_part[
+            _part(_hash(seed, case.id if value is None else f"group {value}"), parts)
+        ].append(place)
+    if group and not grouped:
+        raise _nowhere(group)
 
 
 def _by_value(

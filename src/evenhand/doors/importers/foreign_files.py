@@ -96,11 +96,7 @@ def _inside(
     if kind:
         yield Found(kind, one, path)
         return
-    pages = as_mapping(one.value.get("meta"))
-    page, last = pages.get("page"), pages.get("totalPages")
-    more = isinstance(page, int) and isinstance(last, int) and page < last
-    if more or any(one.value.get(key) for key in ("has_more", "next_cursor", "cursor", "next")):
-        one.notes.left_out(one.where, "is a page of a longer list: fetch the other pages, too")
+    _tell_of_pages(one)
     for key, item in one.value.items():
         if key in around or item is None:
             continue
@@ -108,6 +104,15 @@ def _inside(
             yield from _inside(item, f"{where}.{key}", path, kind_of, notes, around)
         else:
             notes.left_out(f"{where}.{key}", f"is {shown(item)}, and not known here")
+
+
+def _tell_of_pages(one: Part) -> None:
+    """Says where what an API gave is a page, and there are more."""
+    pages = as_mapping(one.value.get("meta"))
+    page, last = pages.get("page"), pages.get("totalPages")
+    more = isinstance(page, int) and isinstance(last, int) and page < last
+    if more or any(one.value.get(key) for key in ("has_more", "next_cursor", "cursor", "next")):
+        one.notes.left_out(one.where, "is a page of a longer list: fetch the other pages, too")
 
 
 def values_in(path: Path) -> list[tuple[str, object]]:
@@ -118,23 +123,7 @@ def values_in(path: Path) -> list[tuple[str, object]]:
     """
     suffix = path.suffix.lower()
     if suffix in _TABLES:
-        rows: list[tuple[str, object]] = []
-        try:
-            table = _columns_and_rows(path, _TABLES[suffix])
-            header = Header(next(table, (1, []))[1])
-            for line, cells in table:
-                # A blank line, which many files end with.
-                if not any(cells):
-                    continue
-                wrong = None if header.fits(cells) else header.misfit(cells)
-                wrong = wrong or header.nameless(cells)
-                if wrong is not None:
-                    raise UsageError(f"{path}:{line}: {wrong[0]}", hint=wrong[1])
-                row = header.row(cells)
-                rows.append((f"{path.name}:{line}", {k: _cell(v) for k, v in row.items() if v}))
-        except NotDelimited as error:
-            raise _no_table(path, error) from None
-        return rows
+        return _table(path, _TABLES[suffix])
     if suffix in {".yaml", ".yml"}:
         findings = Findings()
         document = read_document(path, findings)
@@ -189,6 +178,26 @@ def _unlike(names: Sequence[str]) -> Iterator[str]:
             own = f"{name}.{number}"
         known.add(own)
         yield own
+
+
+def _table(path: Path, delimiter: str) -> list[tuple[str, object]]:
+    rows: list[tuple[str, object]] = []
+    try:
+        table = _columns_and_rows(path, delimiter)
+        header = Header(next(table, (1, []))[1])
+        for line, cells in table:
+            # A blank line, which many files end with.
+            if not any(cells):
+                continue
+            wrong = None if header.fits(cells) else header.misfit(cells)
+            wrong = wrong or header.nameless(cells)
+            if wrong is not None:
+                raise UsageError(f"{path}:{line}: {wrong[0]}", hint=wrong[1])
+            row = header.row(cells)
+            rows.append((f"{path.name}:{line}", {k: _cell(v) for k, v in row.items() if v}))
+    except NotDelimited as error:
+        raise _no_table(path, error) from None
+    return rows
 
 
 def _cell(text: str) -> object:

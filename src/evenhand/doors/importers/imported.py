@@ -184,36 +184,7 @@ class Imported:
     def trials(self) -> Iterator[TrialResult]:
         """The trials, one at a time."""
         for index, one in enumerate(self.run.trials):
-            verdict = share_passed(one.outcomes)
-            state = one.outcome or verdict.outcome
-            score = verdict.score if one.score is None else one.score
-            reason = one.error or verdict.reason
-            yield TrialResult(
-                index=index,
-                case=one.case,
-                variant=one.variant,
-                repeat=one.repeat,
-                outcome=state,
-                score=None if state in ("error", "not_applicable") else score,
-                output=one.output,
-                reason=reason,
-                error=TrialError("imported", reason) if state == "error" else None,
-                outcomes=tuple(one.outcomes),
-                named_scores=verdict.named_scores,
-                latency_s=one.latency_s,
-                cost_usd=one.cost_usd,
-                tokens_in=_plus(one.tokens_in, one.judged and one.judged.tokens_in),
-                tokens_out=_plus(one.tokens_out, one.judged and one.judged.tokens_out),
-                prompt=one.prompt,
-                vars=one.vars,
-                description=one.description,
-                metadata=one.metadata,
-                judged=one.judged,
-                answer=AnswerDetails(model=one.model, finish_reason=one.finish_reason),
-                input=one.input,
-                expected=one.expected,
-                steps=tuple(one.steps),
-            )
+            yield _result(index, one)
 
     def labels(self) -> Iterator[NewLabel]:
         """What people said of the trials."""
@@ -229,6 +200,39 @@ def _variant(index: int, variant: str | Variant) -> Variant:
         variant = msgspec.structs.replace(variant, model=UNNAMED)
     return Variant(
         index, variant.prompt, variant.model, variant.prompt_raw, variant.provider_id, variant.axes
+    )
+
+
+def _result(index: int, trial: ImportedTrial) -> TrialResult:
+    verdict = share_passed(trial.outcomes)
+    state = trial.outcome or verdict.outcome
+    score = verdict.score if trial.score is None else trial.score
+    reason = trial.error or verdict.reason
+    return TrialResult(
+        index=index,
+        case=trial.case,
+        variant=trial.variant,
+        repeat=trial.repeat,
+        outcome=state,
+        score=None if state in ("error", "not_applicable") else score,
+        output=trial.output,
+        reason=reason,
+        error=TrialError("imported", reason) if state == "error" else None,
+        outcomes=tuple(trial.outcomes),
+        named_scores=verdict.named_scores,
+        latency_s=trial.latency_s,
+        cost_usd=trial.cost_usd,
+        tokens_in=_plus(trial.tokens_in, trial.judged and trial.judged.tokens_in),
+        tokens_out=_plus(trial.tokens_out, trial.judged and trial.judged.tokens_out),
+        prompt=trial.prompt,
+        vars=trial.vars,
+        description=trial.description,
+        metadata=trial.metadata,
+        judged=trial.judged,
+        answer=AnswerDetails(model=trial.model, finish_reason=trial.finish_reason),
+        input=trial.input,
+        expected=trial.expected,
+        steps=tuple(trial.steps),
     )
 
 

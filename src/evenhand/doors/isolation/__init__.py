@@ -65,8 +65,23 @@ def rolled_back(engine: Any, *, sessions: Callable[..., Any] | None = None) -> A
             connections cannot hold a transaction open, or this trial has it rolled back already.
         CodeError: At the end: something ended the transaction from within, and what it had written stays.
     """
-    # Before our own module is imported: of one that failed to import, threads that come meanwhile would be told of
-    # a name that is missing in it, and not why.
+    _look_for_sqlalchemy()
+    if any(kind.__module__.startswith("sqlalchemy.ext.asyncio") for kind in type(engine).__mro__):
+        # For an async engine alone: SQLAlchemy's asyncio wants greenlet, which a plain one does without.
+        from evenhand.doors.isolation.sqlalchemy_async import opened_async  # noqa: PLC0415 (imported on use)
+
+        return opened_async(engine, sessions)
+    from evenhand.doors.isolation.sqlalchemy import opened  # noqa: PLC0415 (heavy, and not everybody's)
+
+    return opened(engine, sessions)
+
+
+def _look_for_sqlalchemy() -> None:
+    """Refuses what `rolled_back` cannot work with.
+
+    It is looked at before our own module is imported: of one that failed to import, threads that come meanwhile would
+    be told of a name that is missing in it, and not why.
+    """
     try:
         import sqlalchemy  # noqa: PLC0415 (heavy, and not everybody's)
     except ImportError as error:
@@ -79,14 +94,6 @@ def rolled_back(engine: Any, *, sessions: Callable[..., Any] | None = None) -> A
             f"rolled_back needs SQLAlchemy 2, and this is {version}",
             hint="pip install 'sqlalchemy>=2'",
         )
-    if any(kind.__module__.startswith("sqlalchemy.ext.asyncio") for kind in type(engine).__mro__):
-        # For an async engine alone: SQLAlchemy's asyncio wants greenlet, which a plain one does without.
-        from evenhand.doors.isolation.sqlalchemy_async import opened_async  # noqa: PLC0415 (imported on use)
-
-        return opened_async(engine, sessions)
-    from evenhand.doors.isolation.sqlalchemy import opened  # noqa: PLC0415 (heavy, and not everybody's)
-
-    return opened(engine, sessions)
 
 
 @checked

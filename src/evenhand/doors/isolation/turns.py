@@ -69,12 +69,7 @@ class Turns:
         try:
             if not turn.let_in.done():
                 with waiting(turn.let_in.cancel):
-                    try:
-                        turn.let_in.result()
-                    except CancelledError:
-                        raise CodeError(
-                            "it was given up while it waited for its turn at a database"
-                        ) from None
+                    _wait(turn)
             yield
         finally:
             self._leave(turn)
@@ -137,6 +132,13 @@ class Turns:
 
 
 _all: WeakSet[Turns] = WeakSet()
+
+
+def _wait(turn: _Turn) -> None:
+    try:
+        turn.let_in.result()
+    except CancelledError:
+        raise CodeError("it was given up while it waited for its turn at a database") from None
 
 
 def _never_comes(asked: _Turn) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from msgspec import field
 
@@ -121,19 +122,7 @@ class OperatorReader(MutableRecord, kw_only=True):
             )
             return []
         if "type" in item:
-            self.files.update(_named(item, self.library.root))
-            if judges is None:
-                return []
-            reader = AssertionReader(self.library.root, judges, self.findings)
-            expected = reader.one(item, at)
-            self.files.update(reader.files)
-            if expected.contests:
-                what = f"'{item['type']}' compares the outputs of variants, and a case has one"
-                self.findings.problem(at("type"), what, "Compare prompts with `evenhand compare`.")
-            for problem in expected.broken.values():
-                self.findings.problems.append(problem)
-            self.checked.append(assertions_digest(expected.assertions))
-            return list(expected.makes)
+            return self._typed(item, at, judges)
         makes: list[Make] = []
         for op, value in item.items():
             if op not in OPERATORS:
@@ -145,6 +134,22 @@ class OperatorReader(MutableRecord, kw_only=True):
                 makes.append(_expecting(scorer))
                 self.checked.append(self._operator_digest(op, value, at(op)))
         return makes
+
+    def _typed(self, fields: Mapping[str, Any], at: At, judges: Judges | None) -> list[Make]:
+        """An assertion with a `type`, which all front doors share. What is wrong with it is its case's error."""
+        self.files.update(_named(fields, self.library.root))
+        if judges is None:
+            return []
+        reader = AssertionReader(self.library.root, judges, self.findings)
+        expected = reader.one(fields, at)
+        self.files.update(reader.files)
+        if expected.contests:
+            what = f"'{fields['type']}' compares the outputs of variants, and a case has one"
+            self.findings.problem(at("type"), what, "Compare prompts with `evenhand compare`.")
+        for problem in expected.broken.values():
+            self.findings.problems.append(problem)
+        self.checked.append(assertions_digest(expected.assertions))
+        return list(expected.makes)
 
     def _operator_digest(self, op: str, value: object, place: Place) -> str:
         schema = op == "json_schema" and isinstance(value, str)

@@ -87,17 +87,7 @@ def look(
     for id_ in library.ids():
         findings = Findings()
         prompt = read_prompt(library, id_, findings)
-        for alias, line in prompt.aliases(findings):
-            place = Place(prompt.path / ALIASES, line)
-            if not ALIAS.fullmatch(alias):
-                hint = "Letters, digits, _ and -, not a digit or - first."
-                findings.problem(place, f"{alias!r} cannot be a shell verb", hint)
-                continue
-            owner = owners.setdefault(alias, prompt.id)
-            if owner != prompt.id:
-                findings.problem(
-                    place, f"'{alias}' is taken already, by {owner}", "Choose another."
-                )
+        _aliases(prompt, owners, findings)
         if selection is not None and id_ not in selection:
             continue
         looks.append(_looked(prompt, findings, roster, runs))
@@ -186,6 +176,18 @@ def _markup(prompt: PromptFolder, findings: Findings) -> None:
         place = Place(prompt.path / TEMPLATE, line, column)
         hint = "It is sent as it is; a skill is made of it as one block."
         findings.hint(place, f"is not XML: {why}", hint)
+
+
+def _aliases(prompt: PromptFolder, owners: dict[str, str], findings: Findings) -> None:
+    for alias, line in prompt.aliases(findings):
+        place = Place(prompt.path / ALIASES, line)
+        if not ALIAS.fullmatch(alias):
+            hint = "Letters, digits, _ and -, not a digit or - first."
+            findings.problem(place, f"{alias!r} cannot be a shell verb", hint)
+            continue
+        owner = owners.setdefault(alias, prompt.id)
+        if owner != prompt.id:
+            findings.problem(place, f"'{alias}' is taken already, by {owner}", "Choose another.")
 
 
 def skill_shape(prompt: PromptFolder, findings: Findings) -> None:

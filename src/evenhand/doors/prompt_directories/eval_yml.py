@@ -349,12 +349,7 @@ class _EvalFileReader:
             library=library, folder=folder, findings=self._findings, counts_tokens=tokens
         )
         if self._roster is not None:
-            # Prompts that are run together pay the same for a model.
-            for model, price in self._defaults.prices.items():
-                if self._roster.prices.setdefault(model, price) != price:
-                    what = f"the price of {model} is another one in a prompt before"
-                    at = ("defaults", "prices", model)
-                    self._problem(at, what, "Several prompts run together share it.")
+            self._share_prices(self._roster)
         triggering = self._triggering(table.triggering, top.get("triggering"))
         if triggering is None and "cases" not in top and "triggering" not in top:
             self._problem((), "has neither cases nor triggering", "Write cases: with a name each.")
@@ -372,6 +367,14 @@ class _EvalFileReader:
             defaults=defaults,
             files=frozenset(self._assertions.files),
         )
+
+    def _share_prices(self, roster: Roster) -> None:
+        """Prompts that are run together pay the same for a model."""
+        for model, price in self._defaults.prices.items():
+            if roster.prices.setdefault(model, price) != price:
+                what = f"the price of {model} is another one in a prompt before"
+                at = ("defaults", "prices", model)
+                self._problem(at, what, "Several prompts run together share it.")
 
     def _cases(self, items: object) -> list[EvalCase]:
         if items is None:

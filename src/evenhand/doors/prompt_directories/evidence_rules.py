@@ -162,12 +162,16 @@ def _elsewhere(model: str, address: object, allowed: Sequence[str]) -> str:
     """That a call went to a server that is not the vendor's, and that nobody allowed; empty where it did not."""
     if not isinstance(address, str) or not address or is_vendors(model, address):
         return ""
-    # meta.yml allows addresses as host, host:port, or from http(s):// on.
-    host = shown_host(address)
-    bare = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-    if any((origin(one) or one) in (address, host, bare) for one in allowed):
+    if is_allowed(address, allowed):
         return ""
     return f"sent to {shown_host(address)}, which is not the vendor's address and not in promotion.addresses"
+
+
+def is_allowed(address: str, allowed: Sequence[str]) -> bool:
+    """Whether an address is one of those that meta.yml allows, as host, host:port, or from http(s):// on."""
+    host = shown_host(address)
+    bare = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    return any((origin(one) or one) in (address, host, bare) for one in allowed)
 
 
 def _not_its_run(row: Row, evidence: Evidence) -> str:

@@ -182,10 +182,7 @@ def description_lines(about: Mapping[str, Any]) -> list[str]:
         f"  {about['summary']}",
         f"  model {about['model'] or 'none'} · created {about['created']} · updated {about['updated']}",
     ]
-    inputs = [
-        str(i["name"]) if i["required"] else f"{i['name']} (may be left out)"
-        for i in about["inputs"]
-    ]
+    inputs = [_input_words(i) for i in about["inputs"]]
     lines += [f"  inputs: {', '.join(inputs)}"] if inputs else []
     lines += (
         [f"  description: {' '.join(about['description'].split())}"] if about["description"] else []
@@ -217,6 +214,12 @@ def description_lines(about: Mapping[str, Any]) -> list[str]:
         )
         lines += [f"  {Gate(**gate)}" for gate in about["next"]["gates"]]
     return lines
+
+
+def _input_words(entry: Mapping[str, Any]) -> str:
+    if entry["required"]:
+        return str(entry["name"])
+    return f"{entry['name']} (may be left out)"
 
 
 def _eval_line(row: Row) -> str:

@@ -179,15 +179,7 @@ def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
     messages: list[str] = []
     for request, row in rows:
         folder = prompts[request.id].path
-        line = f"{request.id}: {row['passed']} of {row['total']} cases passed"
-        line = " · ".join([line, *trigger_words(row)])
-        why = [
-            word
-            for word, holds in (("partial", request.partial), ("offline", request.offline))
-            if holds
-        ]
-        gates = f", {' and '.join(why)}, so that no gate counts it" if why else ""
-        line = f"{line} · evidence: {folder.name}/{EVALS}{gates}"
+        line = _evidence_line(request, row, folder)
         try:
             append(folder / EVALS, {"ts": now(), **row, "evenhand": __version__})
         except StoreError as error:  # the run itself is kept: it is no reason to show nothing of it
@@ -267,3 +259,15 @@ def _rate(row: Row, name: str) -> str:
     if rate is not None:
         return f"{rate:.2f}"
     return "unknown" if least is None or most is None else f"{least:.2f}–{most:.2f}"
+
+
+def _evidence_line(request: PromptRequest, row: dict[str, Any], folder: Path) -> str:
+    line = f"{request.id}: {row['passed']} of {row['total']} cases passed"
+    line = " · ".join([line, *trigger_words(row)])
+    why = [
+        word
+        for word, holds in (("partial", request.partial), ("offline", request.offline))
+        if holds
+    ]
+    gates = f", {' and '.join(why)}, so that no gate counts it" if why else ""
+    return f"{line} · evidence: {folder.name}/{EVALS}{gates}"

@@ -202,14 +202,7 @@ def _uses_gate(prompt: PromptFolder, target: Status, evidence: Evidence) -> Gate
     kind = kind if evidence.constant else f"distinct {kind}"
     line = f"{n} of {needed} {kind} of this prompt as it is now, to {evidence.model or 'its model'}"
     line += _at(str(row.get("address") or "") for row in counted.rows)
-    bare = evidence.model.rpartition(":")[2]
-    others = dict.fromkeys(
-        name
-        for name in cast("Sequence[object]", (row.get("model_answered") for row in counted.rows))
-        # Vendors answer with a dated name: `gpt-5-mini-2025-08-07` for `gpt-5-mini`.
-        if isinstance(name, str) and name and not name.startswith(bare)
-    )
-    line += f", answered as {', '.join(others)}" if others else ""
+    line += _answered_as(evidence.model, (row.get("model_answered") for row in counted.rows))
     if counted.left_out:
         left = ", ".join(f"{number} {why}" for why, number in counted.left_out.items())
         line += f"; not counted: {left}"
@@ -292,3 +285,15 @@ def _eval_words(row: Row) -> str:
 def _at(addresses: object) -> str:
     hosts = dict.fromkeys(shown_host(one) for one in cast("Sequence[str]", addresses) if one)
     return f" at {', '.join(hosts)}" if hosts else ""
+
+
+def _answered_as(model: str, names: object) -> str:
+    """The names that answers gave themselves, where they are not the model's that was asked."""
+    bare = model.rpartition(":")[2]
+    others = dict.fromkeys(
+        name
+        for name in cast("Sequence[object]", names)
+        # Vendors answer with a dated name: `gpt-5-mini-2025-08-07` for `gpt-5-mini`.
+        if isinstance(name, str) and name and not name.startswith(bare)
+    )
+    return f", answered as {', '.join(others)}" if others else ""

@@ -69,9 +69,7 @@ def read_written(
         env: The environment that it is read in.
     """
     complete = overrides.model_outputs or (overrides.prompts and overrides.providers)
-    if complete and not any(
-        not path.is_dir() or find_config(path, Findings()) is not None for path in paths
-    ):
+    if complete and not any(_holds(path) for path in paths):
         folder = paths[0] if paths[0].is_dir() else Path.cwd()
         return Written(Document(folder.absolute() / NAMES[0], {}), {})
     files = find_configs(paths, findings)
@@ -97,6 +95,10 @@ def read_written(
     if len(read) > 1:
         document, value = combined(read, values)
     return Written(document, value, frozenset(beside), frozenset(lending))
+
+
+def _holds(path: Path) -> bool:
+    return not path.is_dir() or find_config(path, Findings()) is not None
 
 
 def find_config(path: Path, findings: Findings) -> Path | None:

@@ -116,20 +116,7 @@ class FolderEditor(Record, frozen=True):
     def _pair(self, pair: Combination, edit: Edit) -> Combination:
         prompt, subject = pair.prompt, self._subject(pair, edit)
         if edit.prompt is not None and isinstance(prompt, TextPrompt):
-            # No variable of the environment is seen in it.
-            if reads_environment(edit.prompt):
-                raise CannotAsk(
-                    "a prompt that is typed here can't name variables of the environment: {{ env.… }}",
-                    hint="Write what it stands for.",
-                )
-            prompt = TextPrompt(
-                label=prompt.label,  # by which it is compared with the original, also where that is its text
-                raw=edit.prompt,
-                config=prompt.config,
-                place=prompt.place,
-                id=prompt.id,
-                templates=prompt.templates.sealed(),
-            )
+            prompt = _edited_prompt(prompt, edit.prompt)
         model = subject.provider
         variant = Variant(
             0,
@@ -197,4 +184,21 @@ def _edited_test(test: Test, variables: Mapping[str, Any], edit: Edit) -> Test:
         repeats=1,
         shown=written,
         subject=subject,
+    )
+
+
+def _edited_prompt(prompt: TextPrompt, text: str) -> TextPrompt:
+    """A prompt with this text, in which no variable of the environment is seen."""
+    if reads_environment(text):
+        raise CannotAsk(
+            "a prompt that is typed here can't name variables of the environment: {{ env.… }}",
+            hint="Write what it stands for.",
+        )
+    return TextPrompt(
+        label=prompt.label,  # by which it is compared with the original, also where that is its text
+        raw=text,
+        config=prompt.config,
+        place=prompt.place,
+        id=prompt.id,
+        templates=prompt.templates.sealed(),
     )

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -96,16 +96,7 @@ def read_prompts(config: Config, findings: Findings, files: set[Path]) -> list[A
             )
     if not prompts and not findings.problems:
         findings.problem(config.at("prompts"), "there are no prompts")
-    for prompt in prompts:
-        if not isinstance(prompt, TextPrompt) or is_chat(prompt.raw):
-            continue
-        line = left_open(prompt.raw)
-        if line:
-            findings.hint(
-                prompt.place,
-                f"prompt '{_clipped(prompt.label)}': a tag is opened and not closed, so the line is sent as it is: "
-                f"{_clipped(line)}",
-            )
+    _look_at_texts(prompts, findings)
     return prompts
 
 
@@ -163,6 +154,20 @@ def _entry(item: object, config: Config, i: int, findings: Findings, files: set[
         item.get("config"), whose, config, config.base, place=place, findings=findings, files=files
     )
     return _Entry(raw, label, settings, place, id_)
+
+
+def _look_at_texts(prompts: Sequence[AnyPrompt], findings: Findings) -> None:
+    """Notes texts with a tag that is never closed."""
+    for prompt in prompts:
+        if not isinstance(prompt, TextPrompt) or is_chat(prompt.raw):
+            continue
+        line = left_open(prompt.raw)
+        if line:
+            findings.hint(
+                prompt.place,
+                f"prompt '{_clipped(prompt.label)}': a tag is opened and not closed, so the line is sent as it is: "
+                f"{_clipped(line)}",
+            )
 
 
 class _PromptReader:

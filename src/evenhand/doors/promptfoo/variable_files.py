@@ -80,23 +80,13 @@ def file_value(path: Path, *, whole: bool = False) -> object:
     suffix = path.suffix.lower()
     try:
         if suffix in (".yaml", ".yml"):
-            findings = Findings(replacing=True)
-            document = read_document(path, findings)
-            if document is None:
-                raise CodeError(str(findings.problems[0]))
-            return json.dumps(document.value, ensure_ascii=False, separators=(",", ":"))
+            return _json_of(path)
         if suffix == ".pdf" and whole:
             return f"data:application/pdf;base64,{base64.b64encode(path.read_bytes()).decode()}"
         if suffix == ".pdf" and not _switched_off("PDF_AS_TEXT"):
             return _text_of_pdf(path)
         if is_bytes(path) and suffix != ".pdf" and not _switched_off("MULTIMEDIA_AS_BASE64"):
-            data = path.read_bytes()
-            text = base64.b64encode(data).decode()
-            kind = _PICTURES.get(path.suffix.lower())
-            if kind is None:
-                return text
-            kind = next((subtype for begins, subtype in _MAGIC if data.startswith(begins)), kind)
-            return f"data:image/{kind};base64,{text}"
+            return _base64_of(path)
         # A hint has said where it isn't UTF-8.
         return path.read_text("utf-8-sig", "replace").strip()
     except OSError as error:
@@ -105,6 +95,24 @@ def file_value(path: Path, *, whole: bool = False) -> object:
 
 def _switched_off(what: str) -> bool:
     return switched_on(os.environ, f"PROMPTFOO_DISABLE_{what}")
+
+
+def _json_of(path: Path) -> str:
+    findings = Findings(replacing=True)
+    document = read_document(path, findings)
+    if document is None:
+        raise CodeError(str(findings.problems[0]))
+    return json.dumps(document.value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _base64_of(path: Path) -> str:
+    data = path.read_bytes()
+    text = base64.b64encode(data).decode()
+    kind = _PICTURES.get(path.suffix.lower())
+    if kind is None:
+        return text
+    kind = next((subtype for begins, subtype in _MAGIC if data.startswith(begins)), kind)
+    return f"data:image/{kind};base64,{text}"
 
 
 def _text_of_pdf(path: Path) -> str:

@@ -159,12 +159,7 @@ class TestTrial(LiveTrial):
     def _record(self, expectation: Expectation) -> int:
         with contextlib.suppress(RuntimeError):  # a plain test
             self.loops.add(asyncio.get_running_loop())
-        frame = inspect.currentframe()
-        while frame is not None and frame.f_code.co_filename.startswith((OURS, _LIBRARY)):
-            frame = frame.f_back
-        self.places.append(
-            f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame else ""
-        )
+        self.places.append(_caller())
         self._expectations.append(expectation)
         return len(self._expectations) - 1
 
@@ -410,3 +405,11 @@ class SessionRun:
             # Ctrl-C interrupts this thread alone: the work on the run's loop would go on.
             future.cancel()
             raise
+
+
+def _caller() -> str:
+    """The file and line of the test that is expecting something."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith((OURS, _LIBRARY)):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame else ""

@@ -40,6 +40,11 @@ class Outgoing(Record, frozen=True):
         parts = urlsplit(self.url)
         return f"{self.method} {parts.netloc.rpartition('@')[2]}{parts.path}"
 
+    @property
+    def is_retried(self) -> bool:
+        """Whether the SDK sends it again: its run has done so, as often as makes sense."""
+        return self.headers.get(RETRIES, "0") != "0"
+
 
 def own_trial() -> LiveTrial | None:
     """The trial that code is at work for, if its run is still under way; None for none."""
@@ -82,12 +87,12 @@ def exchange_for(
     call = _call(request, body, timeout_s or TIMEOUT_S, prices, before)
     if call.url == request.url:  # a scripted model is asked where it is
         call.sender = sender
-    return Exchange(
-        trial,
-        call,
-        role or (phase.get() if call.asks_a_model else "setup"),
-        request.headers.get(RETRIES, "0") != "0",  # its SDK sends it again
-    )
+    return Exchange(trial, call, role or role_of(call), request.is_retried)
+
+
+def role_of(call: AppCall) -> CallRole:
+    """What a call counts as where nobody says: as what its trial does just now; but what asks no model, as set-up."""
+    return phase.get() if call.asks_a_model else "setup"
 
 
 def _call(

@@ -304,31 +304,33 @@ def _steps(nodes: Sequence[Node], first: float | None) -> tuple[Step, ...]:
                 arguments = asked_anew(before.get(parent, []), messages, node.span.earlier)
             before[parent] = messages or []
         places[id(node)] = len(steps)
-        span = node.span
-        assert span.kind is not None  # noqa: S101 (others were taken out)
-        steps.append(
-            Step(
-                kind=span.kind,
-                name=span.name,
-                arguments=arguments,
-                result=span.answer.get("content")
-                if span.kind == "model" and span.answer
-                else span.result,
-                status=span.status,
-                error=span.error,
-                started_s=began,
-                duration_s=span.took_s,
-                parent=parent,
-                agent=agent,
-                tokens_in=span.tokens_in,
-                tokens_out=span.tokens_out,
-                cost_usd=span.cost_usd,
-                call=span.call or calls.ids.get(id(node), ""),
-            )
-        )
+        steps.append(_step(node, arguments, began, parent, agent, calls))
         if node.span.kind == "model":
             steps += calls.untold(node, began, parent, agent)
     return tuple(steps)
+
+
+def _step(
+    node: Node, arguments: Any, began: float | None, parent: int | None, agent: str, told: _Told
+) -> Step:
+    span = node.span
+    assert span.kind is not None  # noqa: S101 (others were taken out)
+    return Step(
+        kind=span.kind,
+        name=span.name,
+        arguments=arguments,
+        result=span.answer.get("content") if span.kind == "model" and span.answer else span.result,
+        status=span.status,
+        error=span.error,
+        started_s=began,
+        duration_s=span.took_s,
+        parent=parent,
+        agent=agent,
+        tokens_in=span.tokens_in,
+        tokens_out=span.tokens_out,
+        cost_usd=span.cost_usd,
+        call=span.call or told.ids.get(id(node), ""),
+    )
 
 
 def _agent(node: Node) -> str:

@@ -79,16 +79,7 @@ class Document:
     def _looked_up(self, path: Path_) -> Place:
         if self._places is None:
             self._places = {}
-            import yaml  # noqa: PLC0415 (see read_yaml)
-
-            try:
-                refuse_yaml_depth(self._text)
-                # JSON may be indented with tabs and YAML may not; one character for one keeps the columns.
-                node = yaml.compose(self._text.replace("\t", " "), Loader=_loader())
-                if node is not None:
-                    _NodeReader(Path(), Findings(), self._places).value_of(node, ())
-            except (yaml.YAMLError, _TooMuch, TooDeep):  # tabs, say
-                self._places.clear()
+            _places_of(self._text, self._places)
         return self.at(*path)
 
 
@@ -501,6 +492,20 @@ def _no_number(text: str) -> object:
 
 def _short(text: str) -> str:
     return text if len(text) <= 24 else f"{text[:20]}… ({len(text)} digits)"
+
+
+def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:
+    """Fills the table for JSON text; leaves it empty where YAML cannot read it (tabs)."""
+    import yaml  # noqa: PLC0415 (see read_yaml)
+
+    try:
+        refuse_yaml_depth(text)
+        # JSON may be indented with tabs and YAML may not; one character for one keeps the columns.
+        node = yaml.compose(text.replace("\t", " "), Loader=_loader())
+        if node is not None:
+            _NodeReader(Path(), Findings(), places).value_of(node, ())
+    except (yaml.YAMLError, _TooMuch, TooDeep):
+        places.clear()
 
 
 def keys_that_lend(root: yaml.Node) -> frozenset[str]:

@@ -262,11 +262,15 @@ class Node:
                 call.answer.set_exception(too_old(found_node(), code) or died)
             else:
                 call.again = True
-                try:
-                    await self._send(call)
-                except (CodeError, OSError) as error:
-                    if not call.answer.done():
-                        call.answer.set_exception(error)
+                await self._send_again(call)
+
+    async def _send_again(self, call: _NodeCall) -> None:
+        """Asks a new process. Where none can be started, whoever waits for the answer is told."""
+        try:
+            await self._send(call)
+        except (CodeError, OSError) as error:
+            if not call.answer.done():
+                call.answer.set_exception(error)
 
     def _take(self, worker: _NodeProcess, message: dict[str, Any]) -> None:
         if "pong" in message:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
@@ -115,16 +115,21 @@ def _loaded(database: str) -> Any:
     context.set_max_stack_size(STACK_BYTES * 3 // 4)
     context.set_time_limit(LIMIT_S)
     numbers = part(PARSERS, _ROOM, "libraries", "big-integer.js").decode()
-    import lzma  # noqa: PLC0415 (only where SQL is looked for)
-
-    packed = part(PARSERS, _ROOM, "libraries", "sql.json.xz")
-    parser = msgspec.json.decode(lzma.decompress(packed), type=dict[str, str])[database.lower()]
+    parser = _sources()[database.lower()]
     world = context.eval(
         f"(() => {{ const module = {{ exports: {{}} }}; (function () {{ {numbers}\n }}).call({{}});"
         "const numbers = module.exports, exports = {}, require = () => numbers;"
         f"(function () {{ {parser}\n }}).call({{}}); return new exports.Parser(); }})()"
     )
     return context.eval(files(_ROOM).joinpath("sql.js").read_text("utf-8"))(world, database)
+
+
+def _sources() -> Mapping[str, str]:
+    """The parsers' code, by database: three megabytes, so it is not kept."""
+    import lzma  # noqa: PLC0415 (only where SQL is looked for)
+
+    packed = part(PARSERS, _ROOM, "libraries", "sql.json.xz")
+    return msgspec.json.decode(lzma.decompress(packed), type=dict[str, str])
 
 
 _TOO_DEEP = "Maximum call stack size exceeded"

@@ -82,13 +82,15 @@ class AnthropicBatches:
                 look = _look(batch)
                 if look.state == "working":
                     maybe = True
-                elif any(
-                    result.custom_id.startswith(f"{name}-") for result in await self.collect(look)
-                ):
+                elif await self._is_named(look, name):
                     return look, False
             if not page.get("has_more") or not batches:
                 return None, maybe
             after = f"&after_id={batches[-1].get('id')}"
+
+    async def _is_named(self, look: BatchLook, name: str) -> bool:
+        results = await self.collect(look)
+        return any(result.custom_id.startswith(f"{name}-") for result in results)
 
     async def look(self, vendor_id: str) -> BatchLook:
         return _look(await self._control.get(f"messages/batches/{vendor_id}"))

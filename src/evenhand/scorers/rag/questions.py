@@ -266,13 +266,7 @@ async def find_answered(model: Model, question: str, parts: tuple[str, ...], ans
     """
     decider = decider_in(model)
     if decider is not None:
-        questions = [_answers(part, question, answer) for part in parts]
-        decisions, judge = await answered_each(decider, questions)
-        rows = [
-            (part, says_yes(decision), words_for(decision, one))
-            for part, decision, one in zip(parts, decisions, questions, strict=True)
-        ]
-        return Parts(tuple(rows), Provenance(judge, VERSION, suspect_in(answer)))
+        return await decide_answered(decider, question, parts, answer)
 
     def read(_: int, item: Mapping[str, object]) -> _Part:
         return _Part(yes_or_no(item.get("answered")), said_in(item))
@@ -390,6 +384,23 @@ async def decide_support(model: DecidingModel, question: str, groups: Sequence[G
         provenance=Provenance(judge, VERSION, suspect_in(*passages)),
         relevant=tuple(relevant),
     )
+
+
+async def decide_answered(
+    model: DecidingModel, question: str, parts: Sequence[str], answer: str
+) -> Parts:
+    """Which parts of a question an answer answers.
+
+    Raises:
+        JudgeError: One of the decisions cannot be used.
+    """
+    questions = [_answers(part, question, answer) for part in parts]
+    decisions, judge = await answered_each(model, questions)
+    rows = [
+        (part, says_yes(decision), words_for(decision, one))
+        for part, decision, one in zip(parts, decisions, questions, strict=True)
+    ]
+    return Parts(tuple(rows), Provenance(judge, VERSION, suspect_in(answer)))
 
 
 def _verdict(left: Iterator[tuple[DecisionQuestion, Decision]], passages: int) -> ClaimVerdict:

@@ -232,15 +232,13 @@ class LabelledDraws(ReadsRun):
             draws: list[Draw] = []
             for number, at, seed, metrics, population, places in self._rows("draw", columns):
                 design, by, strata = designs.get(number, ("uniform", "", []))
-                if population < 1:
-                    raise ValueError(f"a draw from {population} trials")
                 draws.append(
                     Draw(
                         number=number,
                         at=at,
                         seed=seed,
                         metrics=tuple(convert(decode(metrics), list[str])),
-                        population=population,
+                        population=_population(population),
                         places=tuple(convert(decode(places), list[int])),
                         design=convert(design, Design),
                         by=by,
@@ -304,6 +302,13 @@ class LabelledDraws(ReadsRun):
         if not self._run.has_table(table):
             return []  # of an earlier version
         return self._run.db.execute(f"select {columns} from {table} order by 1").fetchall()  # noqa: S608 (our own names)
+
+
+def _population(size: int) -> int:
+    """The number of trials that a draw was from; raises ValueError where there were none, and so no draw."""
+    if size < 1:
+        raise ValueError(f"a draw from {size} trials")
+    return size
 
 
 def standing_labels(labels: Sequence[MetricLabel]) -> dict[tuple[int, str], dict[str, MetricLabel]]:

@@ -283,13 +283,7 @@ async def _guessed(audit: CaseAudit, labels: Sequence[str]) -> None:
 async def _probed(audit: CaseAudit) -> None:
     """Finds out which expectations break whatever is answered, and which fail what others want to be in an answer."""
     if any("error" in one.outcomes for one in audit.attempts):
-        reasons = [
-            [
-                one.reason if one.outcome == "error" and one.error == CodeError.slug else ""
-                for one in (await audit.exam.judged(Answer(text))).outcomes
-            ]
-            for text in PROBES
-        ]
+        reasons = [await _reasons(audit, text) for text in PROBES]
         for place, reason in enumerate(reasons[0]):
             same = all(each[place : place + 1] == [reason] for each in reasons)
             if same and (_OWN_FAULT.search(reason) or _is_likely(audit, place, reason)):
@@ -316,6 +310,15 @@ def _is_likely(audit: CaseAudit, place: int, reason: str) -> bool:
         return False
     scorer = first.expectations[place].scorer
     return isinstance(scorer, PythonCode) and not _ELSEWHERE.search(scorer.code)
+
+
+async def _reasons(audit: CaseAudit, text: str) -> list[str]:
+    """Why each expectation comes to no verdict on a text; empty where it comes to one, or asks somebody."""
+    judged = await audit.exam.judged(Answer(text))
+    return [
+        one.reason if one.outcome == "error" and one.error == CodeError.slug else ""
+        for one in judged.outcomes
+    ]
 
 
 async def _acted(audit: CaseAudit, members: Sequence[CaseAudit]) -> None:

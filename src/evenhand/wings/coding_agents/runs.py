@@ -195,25 +195,7 @@ class Runs(MutableRecord):
     async def notes(self, run: str, start: int) -> Answer:
         """People's notes on what failed."""
         name, path = self._named(run)
-        document: dict[str, Any] = json.loads(
-            await self._text(["review", "list", "--json", "--", path])
-        )
-        failures = [one for one in document["outputs"] if one["failed"]]
-        content = {"run": name, **{key: document[key] for key in ("drawn", "reviewed")}}
-        content["failed"] = len(failures)
-        rows = (
-            {
-                "note": one["note"],
-                "words": [untrusted(each["note"], 400) for each in one["reviews"] if each["note"]],
-                "kinds": [short(kind) for kind in one["kinds"]],
-            }
-            for one in failures
-        )
-        following = [
-            Next("", f"propose kinds in failures.yml, with the notes that each covers; {_RATIFY}"),
-            Next("review_count", "count them", {"run": name}),
-        ]
-        return page(content, "failures", rows, start, following)
+        return notes_answer(name, await self._text(["review", "list", "--json", "--", path]), start)
 
     async def count_kinds(
         self, run: str, kinds: str, judge: str, *, max_cost_usd: float | None, offline: bool
@@ -383,6 +365,27 @@ def drawn_answer(run: str, lines: Sequence[str]) -> Answer:
         Next("review_notes", "what people wrote", {"run": run}),
     ]
     return answer(content, following)
+
+
+def notes_answer(run: str, text: bytes, start: int) -> Answer:
+    """People's notes on what failed, and the kinds that cover each."""
+    document: dict[str, Any] = json.loads(text)
+    failures = [one for one in document["outputs"] if one["failed"]]
+    content = {"run": run, **{key: document[key] for key in ("drawn", "reviewed")}}
+    content["failed"] = len(failures)
+    rows = (
+        {
+            "note": one["note"],
+            "words": [untrusted(each["note"], 400) for each in one["reviews"] if each["note"]],
+            "kinds": [short(kind) for kind in one["kinds"]],
+        }
+        for one in failures
+    )
+    following = [
+        Next("", f"propose kinds in failures.yml, with the notes that each covers; {_RATIFY}"),
+        Next("review_count", "count them", {"run": run}),
+    ]
+    return page(content, "failures", rows, start, following)
 
 
 def count_answer(document: Mapping[str, Any]) -> Answer:

@@ -71,17 +71,7 @@ def _parts(document: FailuresDocument, runs: Sequence[RunFile], book: Codebook) 
     for kind in kinds:
         yield f"<h2>{text(kind.name)}</h2>"
         yield f"<p>{text(_share(kind))}</p><p>{text(kind.rule)}</p>"
-        rows = [
-            *((one.variant or short_id(one.run), one.share) for one in kind.variants),
-            *((one.tag, one.share) for one in kind.tags if len(kind.tags) > 1),
-        ]
-        cells = [
-            (cell(name), cell(percent(share.value)), cell(share_words(share)))
-            for name, share in rows
-            if share is not None
-        ]
-        if cells:
-            yield table(("of", "share", "with its interval"), cells)
+        yield from _parts_of_kind(kind)
         yield from _example(notes[kind.name], reviews, by_id)
     if lines := list(change_lines(document.runs, document.changes, document.moves)):
         yield "<h2>Changes</h2>"
@@ -91,6 +81,20 @@ def _parts(document: FailuresDocument, runs: Sequence[RunFile], book: Codebook) 
 def _share(kind: KindCount) -> str:
     share = "share not known" if kind.share is None else f"{share_words(kind.share)} of outputs"
     return f"{share}{'' if kind.ratified else ' · not ratified'}"
+
+
+def _parts_of_kind(kind: KindCount) -> Iterator[str]:
+    rows = [
+        *((one.variant or short_id(one.run), one.share) for one in kind.variants),
+        *((one.tag, one.share) for one in kind.tags if len(kind.tags) > 1),
+    ]
+    cells = [
+        (cell(name), cell(percent(share.value)), cell(share_words(share)))
+        for name, share in rows
+        if share is not None
+    ]
+    if cells:
+        yield table(("of", "share", "with its interval"), cells)
 
 
 def _example(

@@ -246,13 +246,7 @@ class Driver:
         kind, *rest = message
         counter = self._counter
         if kind == "hello":
-            hello = rest[0]
-            problem = self._unfit(hand, hello)
-            if problem is None:
-                hand.hello = hello
-            else:
-                self._problem = self._problem or problem
-            self._changed.set()
+            self._greeted(hand, rest[0])
         elif kind == "result":
             future = hand.trials.get(rest[0])
             # A worker that was given up may still answer: its trial is another one's by now.
@@ -266,6 +260,14 @@ class Driver:
             counter.ask(hand, *rest)
         elif counter is not None and kind == "tell":
             counter.tell(hand, *rest)
+
+    def _greeted(self, hand: Hand, hello: Hello) -> None:
+        problem = self._unfit(hand, hello)
+        if problem is None:
+            hand.hello = hello
+        else:
+            self._problem = self._problem or problem
+        self._changed.set()
 
     def _unfit(self, hand: Hand, hello: Hello) -> UsageError | None:
         nothing = "Nothing was sent." if self._backing is None else "The run stops."

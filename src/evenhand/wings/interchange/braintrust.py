@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_cases import fields_of, line_of, tell_unread
 from evenhand.doors.importers.foreign_files import Found, find, moment_of
@@ -144,31 +145,7 @@ def _trials(roots: Sequence[Part], spans: Mapping[str, Sequence[Part]]) -> Itera
     scores = [_scores(one) for one in roots]
     for root, measured in zip(roots, scores, strict=True):
         outcomes = [outcome_of(one, root.notes) for one in measured]
-        case = _id(root)
-        calls = [one for one in spans.get(root.text("root_span_id"), ()) if _type(one) == "llm"]
-        metadata = root.value.get("metadata")
-        known = dict(fields_of(metadata))
-        error = root.said("error")
-        model = next((m for one in (root, *calls) if (m := _model(one))), "")
-        yield ImportedTrial(
-            case=case,
-            outcome="error" if error else None if outcomes else "not_applicable",
-            output=root.value.get("output"),
-            error=error,
-            outcomes=outcomes,
-            input=root.value.get("input"),
-            expected=root.value.get("expected"),
-            latency_s=_seconds(root),
-            cost_usd=_metric(root, "estimated_cost"),
-            tokens_in=_tokens(root, calls, "prompt_tokens"),
-            tokens_out=_tokens(root, calls, "completion_tokens"),
-            metadata={
-                **known,
-                "braintrust": {"event": root.value.get("id"), **root.without(*_EVENT, "metadata")},
-            },
-            description=line_of(root.value.get("input")) or case,
-            model=model,
-        )
+        yield _trial(root, outcomes, spans.get(root.text("root_span_id"), ()))
 
 
 def _id(root: Part) -> str:
@@ -186,6 +163,34 @@ def _scores(root: Part) -> list[ForeignScore]:
         ForeignScore(name=name, value=one, where=f"{root.where}.scores.{name}")
         for name, one in written.items()
     ]
+
+
+def _trial(root: Part, outcomes: Sequence[Outcome], spans: Sequence[Part]) -> ImportedTrial:
+    case = _id(root)
+    calls = [one for one in spans if _type(one) == "llm"]
+    metadata = root.value.get("metadata")
+    known = dict(fields_of(metadata))
+    error = root.said("error")
+    model = next((m for one in (root, *calls) if (m := _model(one))), "")
+    return ImportedTrial(
+        case=case,
+        outcome="error" if error else None if outcomes else "not_applicable",
+        output=root.value.get("output"),
+        error=error,
+        outcomes=outcomes,
+        input=root.value.get("input"),
+        expected=root.value.get("expected"),
+        latency_s=_seconds(root),
+        cost_usd=_metric(root, "estimated_cost"),
+        tokens_in=_tokens(root, calls, "prompt_tokens"),
+        tokens_out=_tokens(root, calls, "completion_tokens"),
+        metadata={
+            **known,
+            "braintrust": {"event": root.value.get("id"), **root.without(*_EVENT, "metadata")},
+        },
+        description=line_of(root.value.get("input")) or case,
+        model=model,
+    )
 
 
 def _type(event: Part) -> str:

@@ -197,7 +197,6 @@ def _trial(one: Part) -> ImportedTrial:
         one.notes.left_out(
             f"{one.where}.trace", "traces: `evenhand import` reads no spans of DeepEval"
         )
-    keys = ("context", "retrieval_context")
     return ImportedTrial(
         case=case,
         outcome=state,
@@ -205,7 +204,11 @@ def _trial(one: Part) -> ImportedTrial:
         outcomes=outcomes,
         input=fields.get("input", fields.get("scenario")),
         expected=fields.get("expected_output", fields.get("expected_outcome")),
-        vars={key: list(passages(fields[key])) for key in keys if fields.get(key)},
+        vars={
+            key: list(passages(fields[key]))
+            for key in ("context", "retrieval_context")
+            if fields.get(key)
+        },
         latency_s=one.amount("completionTime"),
         cost_usd=one.amount("tokenCost"),
         tokens_in=one.whole("inputTokenCount"),

@@ -105,7 +105,7 @@ class Recorded(MutableRecord):
         """
         try:
             row = decode(bytes(raw))
-            msgspec.convert(row, _Row)
+            check_row(row)
         except ValueError as error:
             raise _bad_row(self.path, number, shape_fault(error)) from error
         return cast("dict[str, Any]", row)
@@ -355,10 +355,7 @@ def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
         if parts:
             metadata["components"] = [_component(inner) for inner in parts]
         broken = bool(metadata.pop("graderError", False))
-        lacking = broken or any(
-            _is_broken(part) and as_mapping(part.get("assertion")).get("weight") != 0
-            for part in parts
-        )
+        lacking = broken or any(map(_counts_as_zero, parts))
         reason = str(part.get("reason") or "")
         weight = _number(assertion.get("weight"))
         yield Outcome(
@@ -378,11 +375,13 @@ def _known(result: Mapping[str, Any], lacking: Collection[str] = ()) -> dict[str
     """The named scores without those that a grader failed to give: promptfoo counts it as 0."""
     parts = as_mapping(result.get("gradingResult", result)).get("componentResults") or ()
     broken = {as_mapping(part.get("assertion")).get("metric") for part in parts if _is_broken(part)}
-    value = result.get("namedScores")
-    items = value.items() if is_mapping(value) else ()
-    numbers = {str(name): _number(number) for name, number in items}
-    scores = {name: number for name, number in numbers.items() if number is not None}
+    scores = _numbers(result.get("namedScores"))
     return {name: score for name, score in scores.items() if name not in {*lacking, *broken}}
+
+
+def _counts_as_zero(part: Mapping[str, Any]) -> bool:
+    """Whether a grader failed whose score promptfoo counts as 0."""
+    return _is_broken(part) and as_mapping(part.get("assertion")).get("weight") != 0
 
 
 def _is_broken(part: Mapping[str, Any]) -> bool:
@@ -411,6 +410,12 @@ def _name(assertion: Mapping[str, Any]) -> str:
 
 def _number(value: object) -> float | None:
     return float(value) if is_number(value) else None
+
+
+def _numbers(value: object) -> dict[str, float]:
+    items = value.items() if is_mapping(value) else ()
+    numbers = {str(name): _number(number) for name, number in items}
+    return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _whole(value: object) -> int:
@@ -504,3 +509,12 @@ class _Row(TypedDict, total=False):
     gradingResult: _Grading | None
     tokenUsage: _Tokens | None
     latencyMs: float | None
+
+
+def check_row(row: Any) -> None:
+    """That each part of a row is of the kind that promptfoo writes; what isn't there, or null, is nothing.
+
+    Raises:
+        ValueError: One is of another kind. `core.malformed.shape_fault` says which.
+    """
+    msgspec.convert(row, _Row)

@@ -54,14 +54,7 @@ def read(paths: Sequence[Path]) -> Recordings:
     for path in paths:
         parts = find([path], _kind, notes, what="samples of Ragas'", hint=_HINT)
         rows = [Part(_named(one.part.value), one.part.where, notes) for one in parts]
-        names = dict.fromkeys(key for row in rows for key in row.value if key not in _SAMPLE)
-        metrics = [
-            name
-            for name in names
-            if all(
-                row.value.get(name) is None or _number(row.value[name]) is not None for row in rows
-            )
-        ]
+        metrics = _metrics(rows)
         columns = dict.fromkeys(
             [*(key for one in parts for key in one.part.value), *columns_of(path)]
         )
@@ -88,6 +81,16 @@ def _named(value: Mapping[str, object]) -> dict[str, object]:
     if is_array(reference):
         row["reference"] = reference[0] if len(reference) == 1 else reference
     return row
+
+
+def _metrics(rows: Sequence[Part]) -> list[str]:
+    """The columns that hold numbers, and are no field of a sample."""
+    names = dict.fromkeys(key for row in rows for key in row.value if key not in _SAMPLE)
+    return [
+        name
+        for name in names
+        if all(row.value.get(name) is None or _number(row.value[name]) is not None for row in rows)
+    ]
 
 
 def _mixed(rows: Sequence[Part], metrics: Sequence[str]) -> list[str]:

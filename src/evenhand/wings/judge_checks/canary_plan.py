@@ -166,11 +166,6 @@ def _about(
     """
     judge = sheet.judge
     of_metric = sum(canary.metric == judge.metric for canary in canaries.canaries)
-    counts: dict[str, list[int]] = {}
-    for item in judge.items:
-        passed = counts.setdefault(names[item.case], [0, 0])
-        passed[0] += item.passed
-        passed[1] += 1
     return {
         "metric": judge.metric,
         "model": judge.model,
@@ -178,10 +173,19 @@ def _about(
         "passed": judge.passed,
         "judged": len(judge.items),
         "pass_rate": estimate_row(raw_rate(meta, judge.items)) if judge.items else None,
-        "cases": {
-            name: round(counts[name][0] / counts[name][1], 6)
-            for name in sorted(counts)[:CASES_KEPT]
-        },
+        "cases": _shares(judge, names),
+    }
+
+
+def _shares(judge: JudgedMetric, names: Mapping[str, str]) -> dict[str, float]:
+    """By what a case says the share of its outputs that the judge passes; of many cases the same ones in all runs."""
+    counts: dict[str, list[int]] = {}
+    for item in judge.items:
+        passed = counts.setdefault(names[item.case], [0, 0])
+        passed[0] += item.passed
+        passed[1] += 1
+    return {
+        name: round(counts[name][0] / counts[name][1], 6) for name in sorted(counts)[:CASES_KEPT]
     }
 
 

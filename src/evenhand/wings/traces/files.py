@@ -49,18 +49,7 @@ def spans_in(path: Path, notes: Notes) -> Iterator[RawSpan]:
         if first in (b"{", b"["):
             yield from _json(path, stream, notes)
         else:
-            # One request, or several with four bytes of length before each, as the collector writes files.
-            data = _whole(path, stream)
-            try:
-                if data[:1] == b"\x00":
-                    at = 0
-                    while at < len(data):
-                        yield from otlp_protobuf.spans_of(request := _framed(data, at))
-                        at += 4 + len(request)
-                else:
-                    yield from otlp_protobuf.spans_of(data)
-            except Malformed as error:
-                raise _unreadable(path, data, error) from None
+            yield from _protobuf(path, _whole(path, stream))
 
 
 def spans_of(value: object, where: str, notes: Notes) -> Iterator[RawSpan] | None:
@@ -102,12 +91,7 @@ def _json(path: Path, stream: IO[bytes], notes: Notes) -> Iterator[RawSpan]:
                 try:
                     value = decode(line)
                 except ValueError:
-                    why = json_fault(line)
-                    if not understood:
-                        raise UsageError(
-                            f"{path}:{number} is not JSON: {why}", hint=_again(why)
-                        ) from None
-                    notes.left_out(f"{path.name}:{number}", f"is not JSON: {why}")
+                    _not_json(path, number, line, notes, understood=understood)
                     value = None
             if value is not None:
                 where = f"{path.name}:{number} $" if number > 1 else f"{path.name} $"
@@ -123,6 +107,13 @@ def _json(path: Path, stream: IO[bytes], notes: Notes) -> Iterator[RawSpan]:
         number += 1
         if not line:
             return
+
+
+def _not_json(path: Path, number: int, line: bytes, notes: Notes, *, understood: bool) -> None:
+    why = json_fault(line)
+    if not understood:
+        raise UsageError(f"{path}:{number} is not JSON: {why}", hint=_again(why)) from None
+    notes.left_out(f"{path.name}:{number}", f"is not JSON: {why}")
 
 
 def _again(why: str) -> str:
@@ -158,6 +149,20 @@ def _behind_each_other(decoder: object, text: str) -> Iterator[object]:
             yield value
         except (ValueError, RecursionError):
             return
+
+
+def _protobuf(path: Path, data: bytes) -> Iterator[RawSpan]:
+    """One request, or several with four bytes of length before each, as the collector's file exporter writes them."""
+    try:
+        if data[:1] == b"\x00":
+            at = 0
+            while at < len(data):
+                yield from otlp_protobuf.spans_of(request := _framed(data, at))
+                at += 4 + len(request)
+        else:
+            yield from otlp_protobuf.spans_of(data)
+    except Malformed as error:
+        raise _unreadable(path, data, error) from None
 
 
 def _unreadable(path: Path, data: bytes, error: Malformed) -> UsageError:

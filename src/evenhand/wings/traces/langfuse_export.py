@@ -48,15 +48,7 @@ def spans_of(part: Part) -> Iterator[RawSpan]:
         for one in part.parts("data"):
             yield from spans_of(one)
     elif isinstance(part.value.get("observations"), list):
-        fields = {_camel(key): value for key, value in part.value.items()}
-        about = {
-            name: kept_value(fields[key])
-            for key, name in _ABOUT.items()
-            if fields.get(key) is not None
-        }
-        for key in ("input", "output", "name", "tags"):
-            if fields.get(key) not in (None, "", []):
-                about[f"langfuse.trace.{key}"] = kept_value(fields[key])
+        about = _about(part)
         id_ = part.text("id")
         rows = part.parts("observations")
         if not rows:
@@ -67,6 +59,18 @@ def spans_of(part: Part) -> Iterator[RawSpan]:
             yield _span(one, id_, about if parent not in known else {})
     else:
         yield _span(part, "", {})
+
+
+def _about(trace: Part) -> dict[str, Any]:
+    """What a trace says of itself, for the spans that are at its top."""
+    fields = {_camel(key): value for key, value in trace.value.items()}
+    about = {
+        name: kept_value(fields[key]) for key, name in _ABOUT.items() if fields.get(key) is not None
+    }
+    for key in ("input", "output", "name", "tags"):
+        if fields.get(key) not in (None, "", []):
+            about[f"langfuse.trace.{key}"] = kept_value(fields[key])
+    return about
 
 
 def _span(row: Part, trace: str, about: Mapping[str, Any]) -> RawSpan:

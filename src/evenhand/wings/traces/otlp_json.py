@@ -43,17 +43,7 @@ def spans_of(request: Part) -> Iterator[RawSpan]:
         for scope in resource.parts("scopeLogs"):
             name = _scope(scope)
             for record in scope.parts("logRecords"):
-                body = record.value.get("body")
-                yield logged(
-                    _id(record, "traceId"),
-                    _id(record, "spanId"),
-                    name=record.text("eventName"),
-                    at=_time(record, "timeUnixNano") or _time(record, "observedTimeUnixNano"),
-                    body=_any(body, DEEPEST) if body is not None else None,
-                    attributes=_attributes(record),
-                    service=service,
-                    scope=name,
-                )
+                yield _logged(record, service, name)
 
 
 def _service(resource: Part) -> str:
@@ -87,6 +77,20 @@ def _span(span: Part, service: str, scope: str) -> RawSpan:
         scope=scope,
         dropped=(span.whole("droppedAttributesCount") or 0)
         + (span.whole("droppedEventsCount") or 0),
+    )
+
+
+def _logged(record: Part, service: str, scope: str) -> RawSpan:
+    body = record.value.get("body")
+    return logged(
+        _id(record, "traceId"),
+        _id(record, "spanId"),
+        name=record.text("eventName"),
+        at=_time(record, "timeUnixNano") or _time(record, "observedTimeUnixNano"),
+        body=_any(body, DEEPEST) if body is not None else None,
+        attributes=_attributes(record),
+        service=service,
+        scope=scope,
     )
 
 

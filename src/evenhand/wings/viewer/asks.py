@@ -76,24 +76,7 @@ class Asks(MutableRecord):
         """
         errand = {"do": do, "run": str(file), "cell": cell, **edits_in(body)}
         async with self._reading:  # one at a time, however often somebody presses
-            with tempfile.TemporaryFile() as err:
-                process = await _started(PIPE, err)
-                try:
-                    async with asyncio.timeout(READ_WITHIN_S):
-                        out, _ = await process.communicate(encode(errand))
-                except TimeoutError:
-                    raise UsageError(
-                        f"the project's files were not read within {READ_WITHIN_S:g} s"
-                    ) from None
-                finally:
-                    if process.returncode is None:
-                        process.kill()
-                        await process.wait()
-                answer = _answer(out)
-                if answer is None or "error" in answer:
-                    err.seek(0)
-                    raise _problem(out, err.read())
-                return answer
+            return await _read(errand)
 
     async def start(self, file: Path, cell: int, body: Mapping[str, Any]) -> str:
         """Begins a run of an edited cell: its id, as soon as it has a file.
@@ -189,6 +172,27 @@ def edits_in(body: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(model, str):
         raise UsageError("model: the id of a model")
     return {"prompt": prompt, "values": dict(values), "variant": variant, "model": model}
+
+
+async def _read(errand: Mapping[str, Any]) -> Any:
+    with tempfile.TemporaryFile() as err:
+        process = await _started(PIPE, err)
+        try:
+            async with asyncio.timeout(READ_WITHIN_S):
+                out, _ = await process.communicate(encode(errand))
+        except TimeoutError:
+            raise UsageError(
+                f"the project's files were not read within {READ_WITHIN_S:g} s"
+            ) from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        answer = _answer(out)
+        if answer is None or "error" in answer:
+            err.seek(0)
+            raise _problem(out, err.read())
+        return answer
 
 
 async def _started(out: int | BinaryIO, err: BinaryIO) -> Process:

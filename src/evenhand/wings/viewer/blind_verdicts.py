@@ -126,11 +126,6 @@ def drawn(run: RunFile, author: str) -> DrawShape:
                 note=str(mine.get("note") or ""),
             )
         )
-    names: dict[str, None] = {}
-    for trial in run.at(places[:LOOKED_AT]):
-        names |= dict.fromkeys([*trial.metadata, *trial.vars])
-    if len(run.meta.variants) > 1:
-        names["variant"] = None
     return DrawShape(
         judged=len(places),
         metrics=metrics,
@@ -139,7 +134,7 @@ def drawn(run: RunFile, author: str) -> DrawShape:
         codes=[code.name for code in codes],
         counted=[_counted(code) for code in codes],
         worth=[worth_line(judge) for judge in calibrations(run, judgements(run))] if labels else [],
-        columns=list(names),
+        columns=_columns(run, places),
         left=len(set(places) - {place for one in draws_to_label(run) for place in one.places}),
         draws=len(run.draws()),
     )
@@ -151,6 +146,16 @@ def _counted(code: FailureCode) -> str:
         return f"{code.name}: none of the labelled outputs of the draw"
     share = f"{percent(code.share.value)} [{interval(code.share.low, code.share.high)}]"
     return f"{code.name}: {share}, {code.drawn} of {code.labelled} labelled outputs"
+
+
+def _columns(run: RunFile, places: Sequence[int]) -> list[str]:
+    """The columns of the cases that strata can be of, as the first judged trials have them."""
+    names: dict[str, None] = {}
+    for trial in run.at(places[:LOOKED_AT]):
+        names |= dict.fromkeys([*trial.metadata, *trial.vars])
+    if len(run.meta.variants) > 1:
+        names["variant"] = None
+    return list(names)
 
 
 def draw_more(path: Path, request: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,20 +88,21 @@ def keep_view(path: Path, body: Mapping[str, Any]) -> None:
         try:
             with turn(lock):
                 views = _read(file)
-                stands = next(
-                    (view.state for view in views.views.get(key, []) if view.name == name), None
-                )
-                if stands not in (body.get("was", stands), body.get("state")):
-                    raise UsageError(
-                        f"somebody else saved another view as {name!r} meanwhile",
-                        hint="Look at it. Take another name, or do it again.",
-                    )
-                with replaced(file) as new:
-                    new.write_bytes(encode(_changed(views, key, name, state), ordered=False))
+                _refuse_other(views.views.get(key, []), name, body)
+                _write(file, _changed(views, key, name, state))
         finally:
             os.close(lock)
     except OSError as error:
         raise StoreError(f"{file} cannot be written: {error.strerror or error}") from error
+
+
+def _refuse_other(views: Sequence[SavedView], name: str, body: Mapping[str, Any]) -> None:
+    stands = next((view.state for view in views if view.name == name), None)
+    if stands not in (body.get("was", stands), body.get("state")):
+        raise UsageError(
+            f"somebody else saved another view as {name!r} meanwhile",
+            hint="Look at it. Take another name, or do it again.",
+        )
 
 
 def _is_state(value: object) -> bool:
@@ -156,3 +157,8 @@ def _changed(views: _Views, key: str, name: str, state: str | None) -> _Views:
         others.append(SavedView(name, state, time.time()))
     rest = {other: of for other, of in views.views.items() if other != key}
     return _Views(rest | {key: others} if others else rest)
+
+
+def _write(file: Path, views: _Views) -> None:
+    with replaced(file) as new:
+        new.write_bytes(encode(views, ordered=False))

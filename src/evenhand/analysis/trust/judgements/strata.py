@@ -130,10 +130,15 @@ def drawn_within_strata(strata: Sequence[Verdicts]) -> float:
     distribution, passed = [1.0], 0
     for s in strata:
         passed += s.both_pass + s.excused
-        likely = chances(s.passed, s.items, s.labels)
-        distribution = _sum_of(distribution, [likely.get(k, 0.0) for k in range(s.labels + 1)])
+        distribution = _sum_of(distribution, _passes_drawn(s))
     own = distribution[passed] * (1 + 1e-9)
     return min(1.0, math.fsum(p for p in distribution if p <= own))
+
+
+def _passes_drawn(s: Verdicts) -> list[float]:
+    """How likely the labelled items of a stratum are to hold 0, 1, … passes of the judge."""
+    likely = chances(s.passed, s.items, s.labels)
+    return [likely.get(k, 0.0) for k in range(s.labels + 1)]
 
 
 def _sum_of(first: Sequence[float], second: Sequence[float]) -> list[float]:

@@ -206,12 +206,8 @@ def _named(text: str, noun: str, fact: str, so_far: SoFar) -> str:
         return ""
     statement = match[1].strip(_TAIL)
     same_form = _shape(statement) == shape and statement not in _VAGUE
-    # What the agent said last is what the two speak of.
-    return (
-        match[0].strip(_TAIL)
-        if same_form and statement != expected and statement not in plain(so_far.agent_last)
-        else ""
-    )
+    of_agent = statement in plain(so_far.agent_last)  # it is then what the two speak of
+    return match[0].strip(_TAIL) if same_form and statement != expected and not of_agent else ""
 
 
 _VAGUE = frozenset(

@@ -136,12 +136,11 @@ def _answer(
             return refuse_to_block(trial), None, None
         error = pass_by(f"{call.request.name} ({ON_LOOP})", trial)
         return None if error is None else (refusal(error), None, None)
-    read = getattr(call.timeout, "read_timeout", call.timeout)
     exchange = exchange_for(
         trial,
         call.request,
         call.body,
-        float(read) if isinstance(read, (int, float)) else None,
+        _seconds(call.timeout),
         role=recorder.role,
         prices=recorder.prices,
         sender=call.sender,
@@ -230,6 +229,12 @@ def _raised(pool: Any, url: str, error: ProviderError) -> Exception:
     if isinstance(error, TimedOut):
         return exceptions.ReadTimeoutError(pool, url, str(error))
     return exceptions.ProtocolError(str(error))
+
+
+def _seconds(timeout: Any) -> float | None:
+    """The time for reading, of a `Timeout` or a number; None where it isn't said."""
+    read = getattr(timeout, "read_timeout", timeout)
+    return float(read) if isinstance(read, (int, float)) else None
 
 
 def _whole_url(pool: Any, url: str) -> str:

@@ -173,10 +173,7 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
         yield ""
         yield "  subject                                killed  survived"
         for one in report.scores:
-            notes = [count(one.errors, "error")] if one.errors else []
-            notes += [f"{one.not_asked:,} not asked"] if one.not_asked else []
-            name = KINDS[one.subject]  # pyright: ignore[reportArgumentType] (a kind, as `scores` has them)
-            yield f"  {name:<38} {one.killed:>6,}  {one.survived:>8,}  {', '.join(notes)}".rstrip()
+            yield _row(one)
     if report.findings:
         yield ""
         yield "to fix, by how many verdicts depend on it"
@@ -193,6 +190,13 @@ def _rate(score: AuditScore) -> str:
         f"{percents(score.least, score.most)} [{interval(*score.interval)}]:"
         f" {score.killed:,} of {count(count_made, 'made answer')} killed"
     )
+
+
+def _row(one: AuditScore) -> str:
+    notes = [count(one.errors, "error")] if one.errors else []
+    notes += [f"{one.not_asked:,} not asked"] if one.not_asked else []
+    name = KINDS[one.subject]  # pyright: ignore[reportArgumentType] (a kind, as `scores` has them)
+    return f"  {name:<38} {one.killed:>6,}  {one.survived:>8,}  {', '.join(notes)}".rstrip()
 
 
 def _group(report: AuditReport, group: Group) -> Iterator[str]:

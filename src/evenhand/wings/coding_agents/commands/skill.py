@@ -75,18 +75,7 @@ def skill(
 def report_skill(file: Path, *, as_json: bool) -> int:
     """Prints what difference a skill makes, and returns the exit code."""
     with Run.open(file) as run:
-        before, after = (run.column(name) for name in (WITHOUT, WITH))
-        comparison = compare(before, after, metric=DECIDES)
-        known: list[str] = []
-        for metric in _SHOWN:
-            with suppress(UsageError):  # neither has it
-                known += [
-                    one.metric for one in compare(before, after, metric=metric).results if one.n
-                ]
-        others = compare(before, after, metric=known) if known else None
-        effect = SkillEffect(
-            word_of(comparison.results[0].verdict), comparison, others, run.meta.case_count
-        )
+        effect = effect_of(run)
         _print(effect, run.meta.id, run.totals(), as_json=as_json)
     return {"hurts": FAILED, "undecided": NO_VERDICT}.get(effect.word, PASSED)
 
@@ -231,6 +220,24 @@ class SkillEffect(Record, frozen=True):
             "comparison": self.comparison.document(),
             "others": self.others.document() if self.others is not None else None,
         }
+
+
+def effect_of(run: Run) -> SkillEffect:
+    """The effect of the skill of a run that `skill_plan` planned.
+
+    Raises:
+        UsageError: No task has a result with the skill and without it.
+    """
+    before, after = (run.column(name) for name in (WITHOUT, WITH))
+    comparison = compare(before, after, metric=DECIDES)
+    known: list[str] = []
+    for metric in _SHOWN:
+        with suppress(UsageError):  # neither has it
+            known += [one.metric for one in compare(before, after, metric=metric).results if one.n]
+    others = compare(before, after, metric=known) if known else None
+    return SkillEffect(
+        word_of(comparison.results[0].verdict), comparison, others, run.meta.case_count
+    )
 
 
 def word_of(verdict: str) -> Word:

@@ -75,10 +75,7 @@ def read_skill(folder: Path) -> Skill:
     if findings.problems:
         raise findings.error()
     named = _NAME.search((text or "").partition("\n---")[0])
-    parts: list[bytes | str] = []
-    for path in files_of(folder):
-        parts += [path.relative_to(folder).as_posix(), path.read_bytes()]
-    return Skill(named[1] if named else folder.name, folder, text or "", evals, digest(*parts))
+    return Skill(named[1] if named else folder.name, folder, text or "", evals, _digest(folder))
 
 
 def _evals(document: Document, folder: Path, findings: Findings) -> tuple[SkillEval, ...]:
@@ -165,6 +162,14 @@ def _files(
         else:
             files.append(path)
     return tuple(files)
+
+
+def _digest(folder: Path) -> str:
+    """Of what the agent is given of the skill."""
+    parts: list[bytes | str] = []
+    for path in files_of(folder):
+        parts += [path.relative_to(folder).as_posix(), path.read_bytes()]
+    return digest(*parts)
 
 
 def files_of(folder: Path) -> list[Path]:

@@ -51,17 +51,21 @@ def read_log(path: Path, notes: Notes) -> InspectLog:
         UsageError: The file cannot be read, or is no log of Inspect's.
     """
     if path.is_file() and not zipfile.is_zipfile(path) and path.suffix != ".eval":
-        whole = _object(path, path.name, read_bytes(path))
-        if not isinstance(whole.get("eval"), dict):
-            raise UsageError(
-                f"{path} is not a log of Inspect's: it has no 'eval'",
-                hint="Logs end in .eval or .json, and are in the folder logs: inspect log list.",
-            )
-        header = Part({k: v for k, v in whole.items() if k != "samples"}, f"{path.name} $", notes)
-        parts = Part(whole, f"{path.name} $", notes).parts("samples")
-        return _log(header, [_without_events(one) for one in parts])
+        return _document(path, notes)
     with opened(path) as archive:
         return _archive(archive, notes)
+
+
+def _document(path: Path, notes: Notes) -> InspectLog:
+    whole = _object(path, path.name, read_bytes(path))
+    if not isinstance(whole.get("eval"), dict):
+        raise UsageError(
+            f"{path} is not a log of Inspect's: it has no 'eval'",
+            hint="Logs end in .eval or .json, and are in the folder logs: inspect log list.",
+        )
+    header = Part({k: v for k, v in whole.items() if k != "samples"}, f"{path.name} $", notes)
+    parts = Part(whole, f"{path.name} $", notes).parts("samples")
+    return _log(header, [_without_events(one) for one in parts])
 
 
 def _archive(archive: Archive, notes: Notes) -> InspectLog:

@@ -114,15 +114,6 @@ def _trial(sample: Part, case: str, repeat: int, model: str) -> ImportedTrial:
     own = sample.part("metadata")
     messages = resolved(sample.value.get("messages"), texts)
     choices = output.parts("choices")
-    rows = as_array(messages)
-    question: list[Mapping[str, object]] = []
-    for row in rows:
-        message = as_mapping(row)
-        if message.get("role") == "assistant":
-            break
-        question.append({key: message.get(key) for key in ("role", "content")})
-    costs = [one.amount("total_cost") for one in used]
-    known = [cost for cost in costs if cost is not None]
     return ImportedTrial(
         case=case,
         repeat=repeat,
@@ -132,12 +123,12 @@ def _trial(sample: Part, case: str, repeat: int, model: str) -> ImportedTrial:
         outcomes=outcomes,
         input=resolved(sample.value.get("input"), texts),
         expected=sample.value.get("target"),
-        prompt=json.dumps(question, ensure_ascii=False) if question else "",
+        prompt=_asked(messages),
         vars={"choices": sample.value["choices"]} if sample.value.get("choices") else {},
         latency_s=sample.amount("working_time"),
         tokens_in=_sum(used, *_READ),
         tokens_out=_sum(used, "output_tokens"),
-        cost_usd=math.fsum(known) if known and len(known) == len(costs) else None,
+        cost_usd=_cost(used),
         metadata={**(own.value if own else {}), **metadata, "messages": messages},
         description=case,
         finish_reason=choices[0].text("stop_reason") if choices else "",
@@ -154,6 +145,25 @@ def _state(outcomes: Sequence[Outcome], *, failed: bool) -> State | None:
 def _sum(used: Sequence[Part], *keys: str) -> int | None:
     counts = [count for one in used for key in keys if (count := one.whole(key)) is not None]
     return sum(counts) if counts else None
+
+
+def _cost(used: Sequence[Part]) -> float | None:
+    """Dollars, if they are known of each model that was used."""
+    costs = [one.amount("total_cost") for one in used]
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if known and len(known) == len(costs) else None
+
+
+def _asked(messages: object) -> str:
+    """The conversation up to the first answer, as JSON."""
+    rows = as_array(messages)
+    question: list[Mapping[str, object]] = []
+    for row in rows:
+        message = as_mapping(row)
+        if message.get("role") == "assistant":
+            break
+        question.append({key: message.get(key) for key in ("role", "content")})
+    return json.dumps(question, ensure_ascii=False) if question else ""
 
 
 def values_of(sample: Part) -> Iterator[tuple[str, object, Part]]:

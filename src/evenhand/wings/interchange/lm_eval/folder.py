@@ -59,15 +59,7 @@ def _eval(logged: LoggedTask, notes: Notes) -> RecordedEval:
     cases: dict[str, Case] = {}
     replies: list[tuple[Sequence[str], str]] = []
     for sample in logged.samples:
-        doc = sample.value.get("doc")
-        fields = doc if is_object(doc) else {"doc": doc}
-        id_ = str(sample.value.get("doc_id"))
-        expected = sample.value.get("target")
-        if not asks:
-            expected = _choice(sample, expected)
-        messages = {"messages": _prompt(sample)} if asks else {}
-        prompt = None if asks else _context(sample)
-        case = Case(id_, {**fields, **messages}, prompt, expected, description=id_)
+        case = _case(sample, asks=asks)
         # A document is logged once for each filter, and the case is the same each time.
         if case.id not in cases:
             cases[case.id] = case
@@ -172,6 +164,18 @@ def _exact_match(
     lines.append(f"expect(exact_match({text}, case.expected{more}), {name}, metric={name})")
     names = ("exact_match", "filtered") if steps else ("exact_match",)
     return Check(lines, {METRICS: names})
+
+
+def _case(sample: Part, *, asks: bool) -> Case:
+    doc = sample.value.get("doc")
+    fields = doc if is_object(doc) else {"doc": doc}
+    id_ = str(sample.value.get("doc_id"))
+    expected = sample.value.get("target")
+    if not asks:
+        expected = _choice(sample, expected)
+    messages = {"messages": _prompt(sample)} if asks else {}
+    prompt = None if asks else _context(sample)
+    return Case(id_, {**fields, **messages}, prompt, expected, description=id_)
 
 
 def _requests(sample: Part) -> list[list[object]]:

@@ -110,12 +110,7 @@ def read(paths: Sequence[Path]) -> Recordings:
                 one.part.where, "no file of samples is of the same time: means are not trials"
             )
             continue
-        means, groups, below = map(one.part.part, ("results", "groups", "group_subtasks"))
-        for task in [
-            task
-            for task in (means.value if means else ())
-            if not (groups and task in groups.value) and not (below and below.value.get(task))
-        ]:
+        for task in _tasks(one.part):
             if task in used[one.path]:
                 continue
             text = f"no file of samples is named after the task {shown(task)}: means are not trials"
@@ -160,6 +155,16 @@ def _task(path: Path) -> str:
     """The task that a file of samples is named after."""
     named = _SAMPLES.fullmatch(path.stem)
     return named["task"] if named else path.stem.removeprefix("samples_")
+
+
+def _tasks(results: Part) -> list[str]:
+    """The tasks that there are means of; groups of tasks have no samples of their own."""
+    means, groups, below = map(results.part, ("results", "groups", "group_subtasks"))
+    return [
+        task
+        for task in (means.value if means else ())
+        if not (groups and task in groups.value) and not (below and below.value.get(task))
+    ]
 
 
 def _run(path: Path, samples: Sequence[Part], about: Part | None) -> ImportedRun:
@@ -246,14 +251,10 @@ def _trials(samples: Sequence[Part]) -> Iterator[ImportedTrial]:
                 once.append(one)
         doc = first.value.get("doc")
         outcomes = [outcome_of(one, first.notes) for one in once]
-        # The answer as filtered; of a choice by likelihood, all that was logged
-        value = first.value.get("filtered_resps")
-        while is_array(value) and len(value) == 1:
-            value = value[0]
         yield ImportedTrial(
             case=case,
             outcome=None if outcomes else "not_applicable",
-            output=value,
+            output=_output(first),
             outcomes=outcomes,
             expected=first.value.get("target"),
             prompt=_prompt(first),
@@ -300,6 +301,14 @@ def _scores(sample: Part) -> Iterator[ForeignScore]:
         else:
             right = value == 1 if name in _VERDICTS and is_number(value) else None
             yield ForeignScore(name=called, value=value, where=where, passed=right)
+
+
+def _output(sample: Part) -> object:
+    """The answer as filtered; of a choice by likelihood, all that was logged."""
+    value = sample.value.get("filtered_resps")
+    while is_array(value) and len(value) == 1:
+        value = value[0]
+    return value
 
 
 def _prompt(sample: Part) -> str:

@@ -96,20 +96,7 @@ def _one(
         if check:
             checks.append(check)
     tell_agreement(definition, export)
-    # Judges first: a judge's prompt may hold what the subject was asked, too.
-    items = list(export.items.get(source.run, {}).values())
-    judged = [rule for item in items for rule in _judged(definition, item)]
-    answered = [rule for item in items for rule in _answered(source, item)] if source.model else []
-    silent = [item for item in items if not texts_in(_inside(item, "sample").value.get("output"))]
-    for item in silent if source.model else []:
-        export.notes.changed(
-            item.where, "has no recorded answer: with --offline its trial is an error, too"
-        )
-    rules += [
-        {"match": [re.escape(text) for text in match], "reply": reply}
-        for rules in (judged, answered)
-        for match, reply in sorted(rules, key=lambda rule: -sum(map(len, rule[0])))
-    ]
+    rules += script_of(definition, source, export)
     texts = {
         f"evals/{name}_evals.py": eval_file(definition, source, checks, name),
         f"evals/{name}.jsonl": lines([row_of(case) for case in source.cases]),
@@ -321,6 +308,23 @@ Rule = tuple[list[str], str]
 """The texts of a conversation, and the reply to it. Of two rules that hold, the longer one is meant."""
 _SHORTEST = 3
 """Characters of a piece of a prompt that is worth looking for."""
+
+
+def script_of(definition: Definition, source: Source, export: Export) -> list[Mapping[str, object]]:
+    """The rules of a script, judges first: a judge's prompt may hold what the subject was asked, too."""
+    items = list(export.items.get(source.run, {}).values())
+    judged = [rule for item in items for rule in _judged(definition, item)]
+    answered = [rule for item in items for rule in _answered(source, item)] if source.model else []
+    silent = [item for item in items if not texts_in(_inside(item, "sample").value.get("output"))]
+    for item in silent if source.model else []:
+        export.notes.changed(
+            item.where, "has no recorded answer: with --offline its trial is an error, too"
+        )
+    return [
+        {"match": [re.escape(text) for text in match], "reply": reply}
+        for rules in (judged, answered)
+        for match, reply in sorted(rules, key=lambda rule: -sum(map(len, rule[0])))
+    ]
 
 
 def _answered(source: Source, item: Part) -> Iterator[Rule]:

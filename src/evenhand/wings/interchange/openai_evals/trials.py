@@ -76,12 +76,6 @@ def _trial(one: Part, definition: Definition | None, compared: Compared) -> Impo
     outcomes = tuple(outcomes_of(one, definition))
     state, error = _state(one, outcomes, error_of(sample))
     output = _output(sample)
-    more: dict[str, object] = {"output_item": one.value.get("id")}
-    more |= one.without(*_ITEM)
-    if settings := sample.without(*_SAMPLE):
-        more["sample"] = settings
-    if usage and (rest := usage.without("prompt_tokens", "completion_tokens", "total_tokens")):
-        more["usage"] = rest
     return ImportedTrial(
         case=id_of(item) if item else one.text("id"),
         outcome=state,
@@ -93,7 +87,7 @@ def _trial(one: Part, definition: Definition | None, compared: Compared) -> Impo
         vars=item,
         tokens_in=usage.whole("prompt_tokens") if usage else None,
         tokens_out=usage.whole("completion_tokens") if usage else None,
-        metadata={"openai": more},
+        metadata=_metadata(one, sample, usage),
         description=line_of(item),
         finish_reason=sample.text("finish_reason"),
         model=sample.text("model"),
@@ -158,6 +152,17 @@ def _prompt(sample: Part) -> str:
     return json.dumps(rows, ensure_ascii=False)
 
 
+def _metadata(one: Part, sample: Part, usage: Part | None) -> dict[str, object]:
+    """All that has no place of its own, so that nothing is lost."""
+    more: dict[str, object] = {"output_item": one.value.get("id")}
+    more |= one.without(*_ITEM)
+    if settings := sample.without(*_SAMPLE):
+        more["sample"] = settings
+    if usage and (rest := usage.without("prompt_tokens", "completion_tokens", "total_tokens")):
+        more["usage"] = rest
+    return {"openai": more}
+
+
 _READ = ("name", "passed", "score", "sample", "type")
 _JUDGES = ("label_model", "score_model")
 
@@ -175,16 +180,7 @@ def outcomes_of(item: Part, definition: Definition | None) -> Iterator[Outcome]:
 def _outcome(result: Part, criterion: Criterion | None, name: str) -> Outcome:
     passed, score = result.truth("passed"), result.number("score")
     sample = result.part("sample")
-    type_ = criterion.type if criterion else ""
-    metadata: dict[str, object] = {"grader": type_ or result.text("type") or "unknown"}
-    if sample is not None:
-        model = sample.text("model")
-        if model and type_ in _JUDGES:
-            metadata["judge"] = model
-        if questions := texts_in(sample.value.get("input")):
-            metadata["asked"] = questions
-        metadata["sample"] = sample.without("input", "output", "error", "model")
-    metadata = metadata | result.without(*_READ)
+    metadata = _outcome_metadata(result, sample, criterion)
     failure = error_of(sample)
     bound = criterion.threshold if criterion else result.number("threshold")
     if passed is None:
@@ -237,6 +233,21 @@ def _quiet(part: Part, key: str) -> Part | None:
     if not is_object(value):
         return None
     return Part(value, f"{part.where}.{key}", part.notes)
+
+
+def _outcome_metadata(
+    result: Part, sample: Part | None, criterion: Criterion | None
+) -> Mapping[str, object]:
+    type_ = criterion.type if criterion else ""
+    metadata: dict[str, object] = {"grader": type_ or result.text("type") or "unknown"}
+    if sample is not None:
+        model = sample.text("model")
+        if model and type_ in _JUDGES:
+            metadata["judge"] = model
+        if questions := texts_in(sample.value.get("input")):
+            metadata["asked"] = questions
+        metadata["sample"] = sample.without("input", "output", "error", "model")
+    return metadata | result.without(*_READ)
 
 
 def _reason(result: Part, sample: Part | None, failure: str) -> str:

@@ -155,16 +155,21 @@ def _probed(
     with as_asked(request):
         plan = request.plan()
         if dry_run:
-            with printing():
-                for variant in plan.variants:
-                    size = sum(planned.variant.index == variant.index for planned in plan.trials())
-                    click.echo(f"  {_safe(str(variant))}: {size:,}")
-                click.echo(_estimate(request, plan, cached=cached))
-            return 0
+            return _estimated(request, plan, cached=cached)
         if file is None and not request.offline:
             tell(_estimate(request, plan, cached=cached))
         finished = judges_asked(request, plan, settings, file, session)
     return ended(finished, report_probe(finished.path, at_most, as_json=session.as_json), "probe")
+
+
+def _estimated(request: ProbeRequest, plan: Plan, *, cached: bool) -> int:
+    """Prints what a probe would ask."""
+    with printing():
+        for variant in plan.variants:
+            size = sum(planned.variant.index == variant.index for planned in plan.trials())
+            click.echo(f"  {_safe(str(variant))}: {size:,}")
+        click.echo(_estimate(request, plan, cached=cached))
+    return 0
 
 
 def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:

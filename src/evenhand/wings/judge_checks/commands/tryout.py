@@ -126,17 +126,22 @@ def _tried(
             _estimate(request, quiet=not dry_run)
         if dry_run:
             return 0
-        from evenhand.providers.catalog import key_missing
-        from evenhand.providers.missing_keys import NO_KEY, set_key
-
-        for variant, models in request.lineup():
-            for model in models:
-                if key := key_missing(model):
-                    raise UsageError(
-                        f"--try: {variant.name}: {NO_KEY.format(model.id)}", hint=set_key(key)
-                    )
+        _refuse_keyless(request)
         finished = judges_asked(request, plan, settings, file, session)
     return ended(finished, report_tryout(finished.path, as_json=session.as_json), "tryout")
+
+
+def _refuse_keyless(request: TryoutRequest) -> None:
+    """Says which keys are missing, before anything is paid for."""
+    from evenhand.providers.catalog import key_missing
+    from evenhand.providers.missing_keys import NO_KEY, set_key
+
+    for variant, models in request.lineup():
+        for model in models:
+            if key := key_missing(model):
+                raise UsageError(
+                    f"--try: {variant.name}: {NO_KEY.format(model.id)}", hint=set_key(key)
+                )
 
 
 def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
@@ -215,15 +220,7 @@ def tryout_lines(tryout: Tryout) -> Iterator[str]:
         yield ""
         yield from _rates(judge)
         yield ""
-        # How each differs from today's judge, on the half that chooses; then the winner, on the other half.
-        half = f"on {judge.size(CHOOSING)} labels used to choose"
-        yield f"  {padded(half, _NAME)}  agrees with people more often than today's judge"
-        for one, compared in zip(judge.variants, judge.choosing, strict=True):
-            yield f"  {_name(one)}  {_compared(compared)}"
-        if judge.winner is not None and judge.confirmation is not None:
-            half = f"on {judge.size(CONFIRMING)} held out"
-            yield f"  {half}"
-            yield f"  {_name(judge.winner)}  {_compared(judge.confirmation)}"
+        yield from _differences(judge)
         yield ""
 
 
@@ -288,6 +285,18 @@ def _shared_out(name: str, cascade: TriedCascade) -> str:
         f"{safe(name)}, at a risk of {cascade.risk * 100:g} %: the first judge decides {first}, the second one"
         f" {cascade.decided_then:,} of the others{left}"
     )
+
+
+def _differences(judge: JudgeTryout) -> Iterator[str]:
+    """How each one differs from today's judge, on the half that chooses; and the winner on the other half."""
+    half = f"on {judge.size(CHOOSING)} labels used to choose"
+    yield f"  {padded(half, _NAME)}  agrees with people more often than today's judge"
+    for one, compared in zip(judge.variants, judge.choosing, strict=True):
+        yield f"  {_name(one)}  {_compared(compared)}"
+    if judge.winner is not None and judge.confirmation is not None:
+        half = f"on {judge.size(CONFIRMING)} held out"
+        yield f"  {half}"
+        yield f"  {_name(judge.winner)}  {_compared(judge.confirmation)}"
 
 
 def _compared(compared: Comparison) -> str:

@@ -139,15 +139,7 @@ def _fetched(remote: Remote, run: str, cache: Path) -> Path:
     # With labels added, a file has another size than the manifest says.
     if not path.is_file() or (not remarks and path.stat().st_size != size):
         documents = _all_said(remote, run, remarks)
-        # Before anything is written: a disk that is full stops others, too.
-        there = next(folder for folder in (cache, *cache.absolute().parents) if folder.is_dir())
-        free = shutil.disk_usage(there).free
-        if size > free - _LEFT_FREE:
-            raise StoreError(
-                f"{remote.name}: run {run} has {size / 1e9:,.1f} GB, and the disk of {cache} has room for"
-                f" {max(0, free - _LEFT_FREE) / 1e9:,.1f} GB",
-                hint="Free some space, or set EVENHAND_CACHE to a folder of another disk.",
-            )
+        _refuse_too_large(remote, run, size, cache)
         _download(remote, manifest, documents, path)
     return path
 
@@ -169,6 +161,18 @@ def _all_said(remote: Remote, run: str, names: Sequence[str]) -> list[Said]:
             )
         documents.append(read_said(data, run, remote.name))
     return documents
+
+
+def _refuse_too_large(remote: Remote, run: str, size: int, cache: Path) -> None:
+    """Before anything is written: a disk that is full stops others, too."""
+    there = next(folder for folder in (cache, *cache.absolute().parents) if folder.is_dir())
+    free = shutil.disk_usage(there).free
+    if size > free - _LEFT_FREE:
+        raise StoreError(
+            f"{remote.name}: run {run} has {size / 1e9:,.1f} GB, and the disk of {cache} has room for"
+            f" {max(0, free - _LEFT_FREE) / 1e9:,.1f} GB",
+            hint="Free some space, or set EVENHAND_CACHE to a folder of another disk.",
+        )
 
 
 def _download(remote: Remote, manifest: Manifest, remarks: Sequence[Said], path: Path) -> None:
