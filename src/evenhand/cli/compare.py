@@ -94,7 +94,8 @@ def compare(
             from evenhand.render.comparison import lines
 
             width = width_of(sys.stdout)
-            head = folded(f"{comparison.first} → {comparison.second}", width, "", "  ")
+            sides = comparison.first, comparison.second
+            head = folded(" → ".join(sides), width, "", "  ", names=sides)
             put(sys.stdout, "\n".join([*head, "", *lines(comparison, width)]) + "\n")
     return code_for_comparison(comparison.verdict)
 

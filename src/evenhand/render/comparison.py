@@ -72,15 +72,20 @@ def lines(comparison: ComparedRuns, width: int = UNBOUND) -> list[str]:
         comparison: It.
         width: Columns that there are.
     """
-    return [part for line in _lines(comparison) for part in _fitted(line, width)]
+    pairs = (*(one.columns for one in comparison.results), *comparison.in_full.values())
+    names = {name for pair in pairs for name in pair}
+    return [part for line in _lines(comparison) for part in _fitted(line, width, names)]
 
 
-def _fitted(line: str, width: int) -> list[str]:
+def _fitted(line: str, width: int, names: Iterable[str]) -> list[str]:
     """A line in as many as it takes; where it has a break, that is the first place to go on in a new one."""
     rest = " " * (len(line) - len(line.lstrip()) + 4)
     whole = line.replace("\n", " ")
     first, _, second = (whole if columns(whole) <= width else line).partition("\n")
-    return [*folded(first, width, "", rest), *(folded(second, width, rest) if second else ())]
+    return [
+        *folded(first, width, "", rest, names=names),
+        *(folded(second, width, rest, names=names) if second else ()),
+    ]
 
 
 def _lines(comparison: ComparedRuns) -> list[str]:

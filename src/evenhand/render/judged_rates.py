@@ -79,7 +79,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
             "      ",
         )
     for line in _metric_lines(rates, names):
-        lines += folded(line, width, "    ", "      ")
+        lines += folded(line, width, "    ", "      ", names=names)
     for pairs, correction in rankings:
         lines += folded(
             f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}",
