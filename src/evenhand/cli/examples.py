@@ -63,7 +63,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand import traces traces.jsonl spans.pb.gz",
     ),
     "compare": (
-        "evenhand compare latest~1 latest",
+        "evenhand compare",
         "evenhand compare :first :second --metric passed",
         "evenhand compare 01M7YPHZRR latest --margin 0.05",
     ),
