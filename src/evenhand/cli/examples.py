@@ -49,7 +49,7 @@ _LINES: dict[str, tuple[str, ...]] = {
         "import traces traces.jsonl spans.pb.gz",
     ),
     "compare": (
-        "compare latest~1 latest",
+        "compare",
         "compare :first :second --metric passed",
         "compare 01M7YPHZRR latest --margin 0.05",
     ),

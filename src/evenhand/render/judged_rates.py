@@ -91,7 +91,9 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         texts.append(note)
     canaries = canaries_of(run)
     texts += () if canaries is None else canary_sentences(canaries)
-    return [*lines, *(part for text in texts for part in folded(text, width, "    ", "      "))]
+    for text in texts:
+        lines += folded(text, width, "    ", "      ", names=names)
+    return lines
 
 
 def _alike(rates: Sequence[JudgedRate]) -> list[list[JudgedRate]]:
