@@ -208,7 +208,9 @@ def enrich(
     the same command continues.
     """
     from evenhand.doors.eval_sets.preparing import enrich as find
+    from evenhand.doors.eval_sets.writing import look_for_place
 
+    look_for_place(to)
     data = _read(file)
     prepared = find(
         data,
@@ -251,7 +253,9 @@ def generate(
     command continues, and nothing is paid for twice. Review the cases before you rely on them.
     """
     from evenhand.doors.eval_sets.generating import generate as write
+    from evenhand.doors.eval_sets.writing import look_for_place
 
+    look_for_place(to)
     prepared = write(
         documents,
         model=model,

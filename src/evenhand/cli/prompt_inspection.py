@@ -301,6 +301,7 @@ def send(
     from evenhand.cli.offline import offline_answers
     from evenhand.doors.prompt_directories.promotion_rules import sent_to
     from evenhand.doors.prompt_directories.sending import as_json as document
+    from evenhand.doors.prompt_directories.sending import killed_send
     from evenhand.doors.prompt_directories.sending import send as send_it
     from evenhand.providers.roster import model_id
 
@@ -311,6 +312,8 @@ def send(
     folder = rendering.prompt.path
     if not (folder / "offline.jsonl").is_file():
         folder = rendering.prompt.library.root
+    if killed := killed_send(rendering.prompt):
+        tell(f"{id_}: {killed}")
     with offline_answers(folder) if offline else contextlib.nullcontext():
         sent = send_it(
             rendering,

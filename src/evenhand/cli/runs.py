@@ -17,6 +17,7 @@ from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.core.remark import Remarks
+    from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.remarks/1"
 
@@ -150,7 +151,10 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
         try:
             with RunFile.open(path) as run_file:
                 title, trials = safe(run_file.meta.title), run_file.totals().trials
+                labels = _labels_in(run_file)
             named = f"{path.stem}  {title}, {count(trials, 'trial')}"
+            if labels:
+                named += f", with {count(labels, 'label')} by people"
         except EvenhandError:
             named = f"{path.stem}  cannot be read"
         if not yes:
@@ -167,6 +171,18 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
         tell(f"nothing is deleted yet; for good: evenhand runs delete {' '.join(runs)} --yes")
         return 2
     return 2 if failed else 0
+
+
+def _labels_in(run: RunFile) -> int:
+    """How many labels and reviews of people a run holds, which no other run has."""
+    from evenhand.store.labels.label import standing
+    from evenhand.store.labels.stored_draws import standing_labels, standing_pair_labels
+
+    verdicts = [one for own in standing(run.labels()).values() for one in own]
+    of_metrics = standing_labels(run.metric_labels()).values()
+    of_pairs = standing_pair_labels(run.pair_labels()).values()
+    judged = sum(len(by_author) for by_author in (*of_metrics, *of_pairs))
+    return sum(one.name == "verdict" for one in verdicts) + judged
 
 
 def _run_path(run: str) -> Path:

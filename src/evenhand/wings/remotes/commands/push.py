@@ -68,6 +68,8 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
                 if done.new
                 else "already there, new labels pushed"
                 if done.labelled
+                else "already there, missing pieces put back"
+                if done.restored
                 else "already there, unchanged"
             )
             size = sum(part.size for part in manifest.file) / 1e6
