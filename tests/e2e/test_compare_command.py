@@ -56,6 +56,29 @@ def test_a_gate_passes_fails_and_stays_open(evenhand: Run, tmp_path: Path):
     assert evenhand("compare", new, "latest", "--margin", "0.3").code == 0
 
 
+def test_without_names_the_latest_run_is_compared_with_the_one_before_it_of_its_config(
+    evenhand: Run, tmp_path: Path
+):
+    """Runs of another config in between don't matter; the first run of a config says what to do."""
+    alone = asked(evenhand, tmp_path, ["no {{q}}", "no, {{q}}"])
+    ended = evenhand("compare")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"before the latest, {alone}" in ended.err
+    assert "evenhand compare :1 :2" in ended.err
+    old = asked(evenhand, tmp_path, ["no {{q}}"])
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "promptfooconfig.json").write_text(
+        json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], "tests": [{"vars": {"q": "x"}}]})
+    )
+    evenhand("run", "other", "--no-progress")
+    new = asked(evenhand, tmp_path, ["yes {{q}}"])
+    ended = evenhand("compare", "--metric", "passed")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"{old} → {new}\n")
+    assert evenhand("compare", old, "--metric", "passed").out == ended.out
+    assert evenhand("compare", new).code == 2
+
+
 def test_columns_of_the_latest_run_need_no_id(evenhand: Run, tmp_path: Path):
     """By their name in the table or their number; JSON holds the same."""
     asked(evenhand, tmp_path, ["no {{q}}", "yes {{q}}"])

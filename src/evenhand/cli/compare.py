@@ -9,54 +9,46 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for_comparison
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import MARGIN
 
 
 @click.command(short_help="Compare two runs case by case.")
-@click.argument("a", metavar="A", type=RunName(), shell_complete=complete_runs)
-@click.argument("b", metavar="B", type=RunName(), shell_complete=complete_runs)
-@click.option(
+@click.argument("a", metavar="[A]", required=False, type=RunName(), shell_complete=complete_runs)
+@click.argument("b", metavar="[B]", required=False, type=RunName(), shell_complete=complete_runs)
+@repeatable(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="NAME",
     help="passed, score, latency, cost, a metric, or the label of an expectation; may be repeated.  "
     "[default: passed, and every metric that both have]",
 )
-@click.option(
+@number_option(
     "--margin",
-    type=Number(MARGIN),
+    within=MARGIN,
     metavar="X",
     help="Accept B being worse by this much; 0.05 is 5 points of a pass rate.",
 )
-@click.option(
+@text_option(
     "--cluster",
-    default="",
     metavar="KEY",
     help="Variable or metadata key of cases that belong together (clusters).  [default: as the eval set says]",
 )
-@click.option(
-    "--lower",
-    multiple=True,
-    metavar="NAME",
-    help="A metric where lower is better; may be repeated.",
-)
-@click.option(
+@repeatable("--lower", metavar="NAME", help="A metric where lower is better; may be repeated.")
+@repeatable(
     "--earlier",
-    multiple=True,
     metavar="RUN",
     type=RunName(),
     shell_complete=complete_runs,
     help="A run before A; may be repeated. Of the same system it counts as repeats of A, of another one it says how"
     " hard cases are.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def compare(
-    a: str,
-    b: str,
+    a: str | None,
+    b: str | None,
     metrics: tuple[str, ...],
     margin: float | None,
     cluster: str,
@@ -70,12 +62,19 @@ def compare(
     variants of a run (`RUN:VARIANT`), or variants of the latest run (`:VARIANT`). Variants of two runs are paired by
     eval, prompt and model.
 
+    Without B, A is compared with the latest run; without both, the latest run with the newest one before it of the
+    same config or eval set.
+
     Exits with 0 if B is not worse, 1 if it is worse, and 3 if the data don't decide it.
     """
     from evenhand.core.wording.words import put
     from evenhand.render.comparing import compare as compared
 
-    _tell_other_suite(a, b)
+    b = b or "latest"
+    if a is None:
+        a = _before_latest()
+    else:
+        _tell_other_suite(a, b)
     comparison = compared(
         a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower, earlier=earlier
     )
@@ -94,9 +93,34 @@ def compare(
             from evenhand.render.comparison import lines
 
             width = width_of(sys.stdout)
-            head = folded(f"{comparison.first} → {comparison.second}", width, "", "  ")
+            sides = comparison.first, comparison.second
+            head = folded(" → ".join(sides), width, "", "  ", names=sides)
             put(sys.stdout, "\n".join([*head, "", *lines(comparison, width)]) + "\n")
     return code_for_comparison(comparison.verdict)
+
+
+def _before_latest() -> str:
+    """The newest run of what the latest run is of, before it, as it is called in a command.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.core.wording.words import safe
+    from evenhand.store.run_lookup import called, find, run_before
+    from evenhand.store.runfile import RunFile
+
+    here = Path.cwd()
+    latest = find(here, None)
+    with RunFile.open(latest) as run:
+        meta = run.meta
+    if (before := run_before(here, meta)) is not None:
+        return called(here, before)
+    variants = ", or compare its variants: evenhand compare :1 :2" if len(meta.variants) > 1 else ""
+    raise UsageError(
+        f"there is no run of {safe(meta.title)} before the latest, {called(here, latest)}",
+        hint=f"Run it again{variants}",
+    )
 
 
 def _tell_other_suite(a: str, b: str) -> None:

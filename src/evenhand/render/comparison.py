@@ -72,15 +72,20 @@ def lines(comparison: ComparedRuns, width: int = UNBOUND) -> list[str]:
         comparison: It.
         width: Columns that there are.
     """
-    return [part for line in _lines(comparison) for part in _fitted(line, width)]
+    pairs = (*(one.columns for one in comparison.results), *comparison.in_full.values())
+    names = {name for pair in pairs for name in pair}
+    return [part for line in _lines(comparison) for part in _fitted(line, width, names)]
 
 
-def _fitted(line: str, width: int) -> list[str]:
+def _fitted(line: str, width: int, names: Iterable[str]) -> list[str]:
     """A line in as many as it takes; where it has a break, that is the first place to go on in a new one."""
     rest = " " * (len(line) - len(line.lstrip()) + 4)
     whole = line.replace("\n", " ")
     first, _, second = (whole if columns(whole) <= width else line).partition("\n")
-    return [*folded(first, width, "", rest), *(folded(second, width, rest) if second else ())]
+    return [
+        *folded(first, width, "", rest, names=names),
+        *(folded(second, width, rest, names=names) if second else ()),
+    ]
 
 
 def _lines(comparison: ComparedRuns) -> list[str]:
@@ -92,16 +97,20 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     ]
     text += [""] if text else []
     few = dict.fromkeys(filter(None, (_too_few(one) for one in comparison.results)))
-    shared = _withheld(comparison)
-    for result in comparison.results:
-        if result.same_as:
-            continue
+    # What leaves several results open is told once.
+    reasons = [result.withheld for result in comparison.results if result.withheld]
+    shared = [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
+    unchanged = _unchanged(comparison)
+    folded_away = {id(one) for several in unchanged.values() for one in several}
+    shown = [r for r in comparison.results if not r.same_as and id(r) not in folded_away]
+    for result in sorted(shown, key=lambda one: not one.changed):
         is_few = _too_few(result) is not None or result.withheld in shared
         why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
         text.append(f"{headline(result, pairs)}:\n{result.verdict}{why}")
         text += [
             f"  {line}" for line in (*below(result), *same_results(result, comparison.results))
         ]
+    text += [_unchanged_line(several, comparison, pairs) for several in unchanged.values()]
     tested = max(result.tests for result in comparison.results)
     if tested > 1:
         in_brackets = (
@@ -118,6 +127,45 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     return text
 
 
+def _unchanged(comparison: ComparedRuns) -> dict[object, list[Compared]]:
+    """Results that share a line, as no case differs and there is nothing else to tell; all but one of them, at most.
+
+    By what that line says of them. If nothing changed at all, the first result of each pair of variants stays, to say
+    what the cases could have shown.
+    """
+    groups: dict[object, list[Compared]] = {}
+    first = {one.columns: one for one in reversed(comparison.results)}
+    changed = {one.columns for one in comparison.results if not _is_unchanged(one)}
+    for one in comparison.results:
+        stays = one.columns not in changed and first[one.columns] is one
+        if not one.same_as and _is_unchanged(one) and not stays:
+            groups.setdefault((one.columns, one.n, one.verdict, one.data.unscaled), []).append(one)
+    return groups
+
+
+def _is_unchanged(result: Compared) -> bool:
+    """Whether no case differs, and `below` says nothing beside that."""
+    plain = not (result.changed or result.withheld or result.predicted)
+    return plain and bool(result.n) and len(list(below(result))) == 1
+
+
+def _unchanged_line(
+    several: Sequence[Compared], comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
+) -> str:
+    """The results of one pair of variants that no case changed, with those that are the same as one of them."""
+    first = several[0]
+    every = {one.metric for one in several}
+    names = [
+        one.metric
+        for one in comparison.results
+        if one.columns == first.columns and (one.metric in every or one.same_as in every)
+    ]
+    place = f"{pairs[first.columns]} · " if first.several else ""
+    undecided = first.verdict == "undecided" and first.data.unscaled
+    why = f" ({UNSCALED})" if undecided else ""
+    return f"{place}unchanged in {over(first.data)}, {first.verdict}{why}: {_list(names)}"
+
+
 def same_results(of: Compared, results: Iterable[Compared]) -> Iterator[str]:
     """The metrics that have this result, too, in a line; none for none."""
     names = [
@@ -127,12 +175,6 @@ def same_results(of: Compared, results: Iterable[Compared]) -> Iterator[str]:
     ]
     if names:
         yield f"{', '.join(names)}: the same as {safe(of.metric)}"
-
-
-def _withheld(comparison: ComparedRuns) -> list[str]:
-    """Why nothing can be concluded from several results: that is told once."""
-    reasons = [result.withheld for result in comparison.results if result.withheld]
-    return [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
 
 
 def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]) -> Iterator[str]:

@@ -83,7 +83,9 @@ def show(
         grid = Grid(run, short_names(meta.variants, width))
         places = marked(run)
         sentences = [
-            line for text in findings(run, grid, places) for line in folded(text, width, "  ")
+            line
+            for text in findings(run, grid, places)
+            for line in folded(text, width, "  ", names=grid.names)
         ]
         for block in (
             table_lines(run, grid, width, ink),
@@ -263,19 +265,19 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         parts.append(seconds(meta.finished_at - meta.created_at))
     elif meta.status == "running":
         parts.append("still running" if run.alive else "cut off")
+    names = grid.names if grid else column_names(meta.variants)
     lines = folded(" · ".join(parts), width, f"  {word} · ", "  ")
     # Coloured after folding, where escapes would count as columns.
     lines[0] = lines[0].replace(word, ink(word, color), 1)
     if meta.requirements and not run.by_outcome:
         from evenhand.render.requirements import requirement_lines  # noqa: PLC0415 (imported on use)
 
-        columns = grid.names if grid else column_names(meta.variants)
-        for text in requirement_lines(run, columns):
-            lines += folded(text, width, "  ")
+        for text in requirement_lines(run, names):
+            lines += folded(text, width, "  ", names=names)
     sentences = (_replay_line(run), usage_line(run) if grid else "")
     lines += [line for text in filter(None, sentences) for line in folded(text, width, "  ")]
     for text in warnings(run):
-        lines += [ink(line, "yellow") for line in folded(text, width, "  ! ", "  ")]
+        lines += [ink(line, "yellow") for line in folded(text, width, "  ! ", "  ", names=names)]
     if meta.status not in ("finished", "running") and meta.message:
         for text in safe(meta.message, multiline=True).splitlines():
             colour = "dim" if meta.status == "decided" else "yellow"

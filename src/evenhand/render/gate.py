@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -66,7 +66,7 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
     """
     paint = ink or Ink(on=False)
     labels = _labels(gate)
-    text = _marked(gate.verdict, f"{gate.verdict}{_whole(gate)}", paint, width)
+    text = _marked(gate.verdict, f"{gate.verdict}{_whole(gate)}", paint, width, labels)
     text[0] = text[0].replace(gate.verdict, paint(gate.verdict, "bold"), 1)
     for name, label in labels.items():
         if label != name:
@@ -78,7 +78,7 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
             continue
         name = " · ".join(filter(None, (labels.get(result.variant), safe(result.metric))))
         line = f"{name}: {result.verdict}{_because(result)}"
-        text += _marked(result.verdict, line, paint, width)
+        text += _marked(result.verdict, line, paint, width, labels)
         if result.compared is not None and result.verdict in ("worse", "undecided"):
             for line in (*below(result.compared), *_uncertainty(result)):
                 text += folded(line, width, "    ", "        ")
@@ -96,7 +96,7 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
     if advised and not any(one.repeated for one in advised):
         rest.append(UNREPEATED)
     rest += [_asked(gate), *gate.notes]
-    return text + [part for line in rest for part in folded(line, width, "", "  ")]
+    return text + [part for line in rest for part in folded(line, width, "", "  ", names=labels)]
 
 
 def _labels(gate: Gate) -> dict[str, str]:
@@ -110,9 +110,11 @@ def _labels(gate: Gate) -> dict[str, str]:
     return {name: numbers.get(name, name) for name in names}
 
 
-def _marked(verdict: GateVerdict, line: str, ink: Ink, width: int) -> list[str]:
-    """A line behind the mark of a verdict, in as many as it takes."""
-    first, *rest = folded(line, width, "  ", "    ")
+def _marked(
+    verdict: GateVerdict, line: str, ink: Ink, width: int, names: Iterable[str]
+) -> list[str]:
+    """A line behind the mark of a verdict, in as many as it takes, without tearing one of the names."""
+    first, *rest = folded(line, width, "  ", "    ", names=names)
     return [f"{ink(*MARKS[verdict])} {first[2:]}", *rest]
 
 

@@ -66,41 +66,61 @@ K = TypeVar("K")
 
 
 class FurtherNumbers(Generic[K]):
-    """Trials of a column that failed while an expectation was in error that gives numbers of other names elsewhere.
+    """Trials of a column with an expectation in error that gives numbers of other names elsewhere.
 
     Such an expectation gives none when it is in error, and nothing in its trial says that they are missing:
-    `Score(…, named=…)` of a scorer that raised.
+    `Score(…, named=…)` of a scorer that raised. Where another expectation of the trial gives a number of this name,
+    that is one part of a mean whose other part is missing.
     """
 
     def __init__(self) -> None:
         self._names: dict[str, set[str]] = {}
-        self._in_error: list[tuple[K, frozenset[str], list[str]]] = []
+        self._in_error: list[tuple[K, frozenset[str] | None, list[str], Mapping[str, float]]] = []
 
-    def add(self, key: K, trial: NumberedTrial, there: Iterable[str] = ()) -> None:
-        """Takes a trial. One in error is an error of everything anyway.
+    def add(
+        self,
+        key: K,
+        trial: NumberedTrial,
+        numbers: Mapping[str, float | None],
+        there: Iterable[str] = (),
+    ) -> Mapping[str, float]:
+        """Takes a trial, and returns those of its numbers that wait for `late`.
 
         Args:
-            key: What `lost` names it by.
+            key: What `late` names it by.
             trial: It.
-            there: What it measures beside what its expectations are called.
+            numbers: Its numbers by name.
+            there: What it measures beside that, and beside what its expectations are called.
         """
         for one in trial.outcomes:
             if one.outcome in ("pass", "fail") or one.named:
                 self._names.setdefault(one.name, set()).update(one.named)
         in_error = [one.name for one in trial.outcomes if one.outcome == "error"]
-        if in_error and trial.outcome != "error":
-            own = (name for one in trial.outcomes for name in (one.name, one.metric))
-            self._in_error.append((key, frozenset((*there, *own, *OWN)), in_error))
+        if not in_error:
+            return {}
+        failed = {n for o in trial.outcomes if o.outcome == "error" for n in (o.name, o.metric)}
+        further = {name for one in trial.outcomes for name in one.named} - failed
+        waiting = {name: n for name in further if (n := numbers.get(name)) is not None}
+        own = (name for one in trial.outcomes for name in (one.name, one.metric))
+        # A trial in error is an error of everything that it doesn't measure, without this.
+        known = None if trial.outcome == "error" else frozenset((*numbers, *there, *own, *OWN))
+        self._in_error.append((key, known, in_error, waiting))
+        return waiting
 
-    def lost(self, metric: str) -> Iterator[K]:
-        """The trials whose expectations in error may have given a number of this name.
+    def late(self, metric: str) -> Iterator[tuple[K, float | None]]:
+        """Numbers of this name that waited, and None for each that an expectation in error leaves open.
 
-        An expectation that passes or fails in no trial of the column may have given any.
+        An expectation that passes or fails in no trial of the column may have given any that its trial lacks.
         """
         anywhere = any(metric in names for names in self._names.values())
-        for key, there, names in self._in_error if anywhere else ():
-            if metric not in there and any(metric in self._names.get(n, (metric,)) for n in names):
-                yield key
+        for key, known, names, waiting in self._in_error if anywhere else ():
+            if metric in waiting:
+                gave = any(metric in self._names.get(name, ()) for name in names)
+                yield key, None if gave else waiting[metric]
+            elif known is None or metric in known:
+                pass
+            elif any(metric in self._names.get(name, (metric,)) for name in names):
+                yield key, None
 
 
 class NumberedOutcome(Protocol):
@@ -150,7 +170,9 @@ def measured(
     for trial in measured_trials(run):
         numbers = _numbers(trial)
         there.update(numbers)
-        further.setdefault(trial.variant, FurtherNumbers()).add(trial.case, trial, numbers)
+        waiting = further.setdefault(trial.variant, FurtherNumbers()).add(
+            trial.case, trial, {name: value for name, (value, *_) in numbers.items()}
+        )
         for name in columns:
             # What does not apply is known to have no number, and applies in other trials.
             expected = any(name in (one.name, one.metric) for one in trial.outcomes)
@@ -158,13 +180,13 @@ def measured(
             value, scale, failed = numbers.get(name, own)
             column = sums.setdefault((name, trial.variant), MetricSums())
             column.expected = column.expected or expected
-            if value is not None or failed:
+            if name not in waiting and (value is not None or failed):
                 column.add(trial.case, value, scale)
             else:
                 column.without += 1
     for (name, variant), column in sums.items():
-        for case in further[variant].lost(name) if column.values else ():
-            column.add(case, None)
+        for case, value in further[variant].late(name):
+            column.add(case, value)
             column.without -= 1
     return sums, there
 

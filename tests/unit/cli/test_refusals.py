@@ -78,7 +78,7 @@ def test_a_file_of_another_tool_is_refused_with_the_tools(
         (["cache", "--of", "gpt-5", "clear"], "the cache is cleared as a whole, not by model"),
         (["cache", "explain", "zzz"], "no key begins with zzz"),
         (["tag", "latest", ""], "a tag is empty"),
-        (["compare"], "Missing argument 'A'.\n  For example: evenhand compare latest~1 latest"),
+        (["compare"], "there are no runs in or below"),
         (["runs", "rename"], "For example: evenhand runs rename"),
         (["export"], "Missing option '--to'.\n  For example: evenhand export"),
         (["init", "/"], "nothing is begun in /"),

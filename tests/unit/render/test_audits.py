@@ -158,6 +158,26 @@ async def test_without_labels_with_few_and_with_one_verdict_there_is_no_number(m
     assert audits_of(same)["length"].words == "all labelled outputs have the same length"
 
 
+@pytest.mark.parametrize("few", [1, 2, 4, 5])
+def test_a_bias_rests_on_five_outputs_at_least(few: int):
+    """Of the rarer kind, or with the rarer verdict; so many can be enough for a small p-value by chance."""
+    kinds = {
+        # The judge fails the few long ones that people pass.
+        "kind": [(9 if i < few else 3, True, i >= few) for i in range(200)],
+        # Both kinds are common: it fails few outputs, all of them long.
+        "verdict": [(9 if i < 40 else 3, True, i >= few) for i in range(400)],
+    }
+    for name, outputs in kinds.items():
+        labelled = [
+            LabelledOutput(OutputTraits(length, "", refusal=False), people, judge)
+            for length, people, judge in outputs
+        ]
+        length = group_audits("judge-1", labelled, random=True)[0]
+        assert (length.p is None) == (few < 5), name
+        if few < 5:
+            assert f"rest on {few} output" in length.words
+
+
 async def test_labels_that_are_no_random_draw_are_not_audited(make_run: Make):
     """Only the judge's passes were labelled."""
     run = await a_run(make_run, change=lambda t: replace(t, output="x" * (5 + t.index % 2)))

@@ -289,6 +289,36 @@ async def test_without_a_metric_everything_that_both_have_is_compared(runs: Pair
     assert "corrected for 2 comparisons (Holm)" in str(found)
 
 
+async def test_metrics_in_which_nothing_changed_share_a_line_after_those_that_changed(runs: Pair):
+    """Without any change, the first metric says what the cases could have shown, and the document has all."""
+
+    def trials(low: int) -> list[TrialResult]:
+        values = [{f"m{k}": (i + k) % 5 / 10 + (k == low) / 2 for k in range(7)} for i in range(20)]
+        return [
+            result(
+                i,
+                case=f"c{i}",
+                named_scores=each,
+                outcomes=tuple(
+                    Outcome("x", "pass", value, metric=name, scale=(0, 1))
+                    for name, value in each.items()
+                ),
+            )
+            for i, each in enumerate(values)
+        ]
+
+    line = "unchanged in 20 cases, no detectable difference: "
+    text = str(compare(*await runs(trials(3), trials(7)))).splitlines()
+    assert text[0].startswith("m3: -0.50")
+    assert f"{line}passed, m0, m1, m2, m4 and 2 more" in text
+    assert not [each for each in text if each.startswith(("passed", "m0"))]
+    alike = compare(*await runs(trials(3), trials(3)))
+    text = str(alike).splitlines()
+    assert text[0].startswith("passed: 0 points")
+    assert f"{line}m0, m1, m2, m3, m4 and 2 more" in text
+    assert len(alike.document()["results"]) == 8
+
+
 async def test_a_metric_of_many_is_what_it_is_alone(runs: Pair):
     """Asked for among others and then picked, or alone: the same cases, errors included, and the same words."""
     broken = [result(i, case=f"c{i}", ok=None) for i in (10, 11)]

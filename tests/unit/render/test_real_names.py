@@ -24,6 +24,8 @@ from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import columns
 from evenhand.render import gate as gate_text
 from evenhand.render.cell import cell_lines
+from evenhand.render.comparing import compare
+from evenhand.render.comparison import lines as comparison_lines
 from evenhand.render.console import show
 from evenhand.render.history_text import lines as history_lines
 from evenhand.render.verbose import Verbose
@@ -145,6 +147,25 @@ async def test_many_columns_tags_repeats_and_failures_stay_within_the_width(
         text = shown(run, width)
         assert problems(text, width, ()) == []
         assert "more, in --json" in text or width == max(WIDTHS)
+
+
+async def test_no_line_ends_inside_a_name_that_is_short(make_run: Make) -> None:
+    """The report's sentences and those of `compare` have ` · ` in the names of columns."""
+    parts = product(("desk", "shop"), ("plain rules", "strict"))
+    variants = [
+        Variant(i, " · ".join(each), "", axes=dict(zip(("bot", "tone"), each, strict=True)))
+        for i, each in enumerate(parts)
+    ]
+    names = full_names(variants)
+    run = await make_run(trials_of(variants, 40, repeats=2, bad=9), variants, repeats=2)
+    again = await make_run(trials_of(variants, 40, repeats=2), variants, repeats=2)
+    pair = compare(run, again)
+
+    for width in range(60, 130):
+        for text in (shown(run, width).splitlines(), comparison_lines(pair, width)):
+            unfolded = " ".join(line.strip() for line in text)
+            for name in names:
+                assert sum(line.count(name) for line in text) == unfolded.count(name), (width, text)
 
 
 async def test_two_hundred_columns_have_a_line_each(make_run: Make) -> None:

@@ -277,8 +277,8 @@ class Seen:
             for _, values in metrics[known:]:
                 values.add(place, "error")
         for metric, values in metrics:
-            for place in further.lost(metric):
-                values.add(place, "error")
+            for place, value in further.late(metric):
+                values.add(place, "error" if value is None else value)
 
     def bounds(self, metric: str) -> frozenset[str]:
         """Which bounds there were on a metric: `least`, `most`. Of some, the run says itself that less is better."""
@@ -396,12 +396,13 @@ def read_trials(
         by_name = _by_name(trial.outcomes)
         side.labels.update(dict.fromkeys((*trial.named_scores, *by_name)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
-        further[trial.variant].add(place, trial, every)
+        waiting = further[trial.variant].add(place, trial, trial.named_scores, every)
         for metric in metrics or dict.fromkeys(every):
             if (value := _value(trial, metric, by_name.get(metric, ()))) is not None:
                 if metric not in side.metrics:
                     side.metrics[metric] = Measured()
-                side.metrics[metric].add(place, value)
+                if metric not in waiting:
+                    side.metrics[metric].add(place, value)
             for outcome in trial.outcomes if metric == PASSED else by_name.get(metric, ()):
                 _note(side, metric, outcome)
         # What else the column measures is in error, too.

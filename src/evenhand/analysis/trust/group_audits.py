@@ -26,6 +26,8 @@ from evenhand.stats.stratified import OddsRatio, Stratum, common_odds_ratio
 
 FEWEST_LABELS = 30
 """Labels below which nothing is said."""
+FEWEST_EACH = 5
+"""Outputs that have to speak for a bias, at least: of the rarer kind, and with the rarer verdict."""
 AUDITS: tuple[AuditName, ...] = ("length", "family", "refusals")
 
 
@@ -160,13 +162,15 @@ def _compared(name: AuditName, groups: _Groups, labelled: Sequence[LabelledOutpu
     strata = [_stratum(groups, counts, people) for people in ("pass", "fail")]
     first, second = (sum(s.of_first for s in strata), sum(s.of_second for s in strata))
     ratio = common_odds_ratio(strata)
-    # Even the most one-sided table with these margins would not be significant.
-    if ratio is None or ratio.least_p > SIGNIFICANT:
+    telling = sum(map(_telling, strata))
+    # Even the most one-sided table with these margins would not be significant, or would rest on single outputs.
+    if ratio is None or ratio.least_p > SIGNIFICANT or telling < FEWEST_EACH:
         wrong = sum(one.people is not one.judge for one in labelled)
+        rests = f"; a bias would rest on {count(telling, 'output')}, and it takes {FEWEST_EACH}"
         return not_applicable(
             name,
             f"too few labels to show a bias: {first:,} of {groups.first_words}, {second:,} of {groups.second_words}; "
-            f"people disagree with {count(wrong, 'verdict')} of the judge",
+            f"people disagree with {count(wrong, 'verdict')} of the judge{rests if telling else ''}",
             first + second,
         )
     return Audit(
@@ -203,6 +207,12 @@ def _stratum(
 ) -> Stratum:
     first, second = counts[groups.first, people], counts[groups.second, people]
     return Stratum(first.passed, first.items, second.passed, second.items)
+
+
+def _telling(one: Stratum) -> int:
+    """How many outputs of a stratum a difference rests on: as many as its rarest kind or verdict has."""
+    passed, items = one.first + one.second, one.of_first + one.of_second
+    return min(one.of_first, one.of_second, passed, items - passed)
 
 
 def _words(ratio: OddsRatio, groups: _Groups, strata: Sequence[Stratum]) -> str:

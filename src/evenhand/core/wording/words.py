@@ -12,7 +12,7 @@ import math
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
@@ -136,16 +136,24 @@ def padded(text: str, width: int) -> str:
 
 
 def folded(
-    text: str, width: int, first: str = "", rest: str | None = None, *, whole: bool = False
+    text: str,
+    width: int,
+    first: str = "",
+    rest: str | None = None,
+    *,
+    whole: bool = False,
+    names: Iterable[str] = (),
 ) -> list[str]:
     """Text in lines of at most so many columns. A number stays with its `%`, and an interval in one piece.
 
-    What stands between two ` · ` stays in one piece where it takes at most half a line.
+    What stands between two ` · `, or in brackets, stays in one piece where it takes at most half a line.
 
     >>> folded("passed 75 % [61–86] of 40", 14, "- ", "  ")
     ['- passed 75 %', '  [61–86] of', '  40']
     >>> folded("12 calls · price unknown · 919 ms", 32)
     ['12 calls · price unknown ·', '919 ms']
+    >>> folded("never better than desk · strict", 27, names=["desk · strict"])
+    ['never better than', 'desk · strict']
 
     Args:
         text: One line; the spaces that it begins with stay.
@@ -153,6 +161,7 @@ def folded(
         first: What the first line begins with.
         rest: What the others begin with; as the first by default.
         whole: Leaves a word that is longer than a line in one piece, to be copied: a path.
+        names: What stays in one piece wherever a line holds it, whatever its characters.
     """
     rest = first if rest is None else rest
     lines: list[str] = []
@@ -160,12 +169,14 @@ def folded(
     text = text.rstrip()
     if columns(first) + columns(text) <= width:
         return [first + text]
-    for gap, word in _pieces(text, (width - columns(rest)) // 2):
+    room = width - columns(rest)
+    text = _held_together(text, room, names)
+    for gap, word in _pieces(text, room // 2):
         if columns(line) + len(gap) + columns(word) <= width:
             line += gap + word
             continue
         left = width - columns(line) - len(gap)
-        endless = not whole and columns(word) > width - columns(rest)
+        endless = not whole and columns(word) > room
         if endless and left >= _PIECE and line.strip():  # as texts without spaces are
             piece = _broken(word, left)
             lines.append(line + gap + piece)
@@ -178,7 +189,19 @@ def folded(
             lines.append(line + piece)
             line, word = rest, word[len(piece) :]  # noqa: PLW2901 (what is left of it)
         line += word
-    return [*lines, line] if line.strip() or not lines else lines
+    if line.strip() or not lines:
+        lines.append(line)
+    return [each.replace(_HELD, " ") for each in lines]
+
+
+def _held_together(text: str, room: int, names: Iterable[str]) -> str:
+    """The text with another character for each space inside a name or short brackets."""
+    for name in sorted(names, key=len, reverse=True):
+        if " " in name and columns(name) <= room:
+            text = text.replace(name, name.replace(" ", _HELD))
+    return _BRACKETS.sub(
+        lambda m: m[0].replace(" ", _HELD) if columns(m[0]) <= room // 2 else m[0], text
+    )
 
 
 def _pieces(text: str, most: int) -> Iterator[tuple[str, str]]:
@@ -197,6 +220,9 @@ def _pieces(text: str, most: int) -> Iterator[tuple[str, str]]:
 
 
 _SEPARATOR = " · "
+_HELD = "\0"
+"""A space at which no line ends, while a text is folded; `safe` leaves none of these in a foreign text."""
+_BRACKETS = re.compile(r"\([^()]+\)")
 _PARTS = re.compile(r".+?(?: ·(?= )|$)")
 _CLAUSES = re.compile(r".+?(?:,(?= )|$)")
 _PIECE = 12

@@ -51,6 +51,12 @@ def answered_of(case: Case) -> AnsweredQuestion:
     return AnsweredQuestion(**{**stored, **fields}, metadata=case.metadata)
 
 
+def with_own_fields(case: Case) -> Case:
+    """The case with `input` and `expected` of its own, where only other columns had them, such as `ground_truth`."""
+    answered = answered_of(case)
+    return replace(case, input=answered.question, expected=answered.expected)
+
+
 def without_answer(case: Case) -> Case:
     """The case that a stored answer is of: without the answer, and what was retrieved for it.
 

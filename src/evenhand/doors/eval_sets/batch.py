@@ -20,7 +20,12 @@ from evenhand.core.plan import Body
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict, unknown
-from evenhand.doors.eval_sets.answer_material import answered_of, with_reply, without_answer
+from evenhand.doors.eval_sets.answer_material import (
+    answered_of,
+    with_own_fields,
+    with_reply,
+    without_answer,
+)
 from evenhand.doors.eval_sets.body import parameters_of
 from evenhand.doors.eval_sets.caseplan import begun, case_plan, models_for, only_column
 from evenhand.doors.eval_sets.dataset import Dataset
@@ -133,7 +138,7 @@ async def score_batch_async(
             "data": dataset.fingerprint,
             **({"answers": "stored"} if ask is None else {}),
         },
-        apart=answering.apart if ask is None else None,
+        apart=answering.apart,
     )
     home = home_for(source) if home is None else Path(home)
     earlier = begun(home, plan.fingerprint) if resume else None
@@ -164,7 +169,10 @@ class _Answering(Record, frozen=True, kw_only=True):
     stored: Case | None = None
 
     def apart(self, case: Case) -> tuple[Case, Body]:
-        """A case without the answer that it holds, and the same for that answer."""
+        """A case under the names that cases have; without a pipeline, without the answer that it holds, too."""
+        case = with_own_fields(case)
+        if self.ask is not None:
+            return case, self
         return without_answer(case), replace(self, stored=case)
 
     async def __call__(self, trial: Trial) -> object:

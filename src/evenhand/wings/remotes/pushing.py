@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.scratch import ScratchFolder
@@ -64,14 +64,8 @@ def push_document(remote: Remote, pushed: Sequence[Pushed]) -> dict[str, Any]:
             schema=SCHEMA,
             remote=remote.name,
             runs=[
-                PushRun(
-                    run=one.manifest.id,
-                    title=one.manifest.title,
-                    new=one.new,
-                    labelled=one.labelled,
-                    trials=one.manifest.trials,
-                    digest=one.manifest.digest,
-                    sha256=one.manifest.sha256,
+                filled(
+                    PushRun, one.manifest, run=one.manifest.id, new=one.new, labelled=one.labelled
                 )
                 for one in pushed
             ],

@@ -169,16 +169,17 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
     further = [FurtherNumbers[str]() for _ in columns]
     for trial in map(read_named_scores, run.results()):
         column = columns[trial.variant]
+        waiting = further[trial.variant].add(trial.case, trial, trial.named_scores)
         for name, value in trial.named_scores.items():
             measured = column.get(name)
             if measured is None:
                 measured = column[name] = MetricSums()
-            measured.add(trial.case, value)
+            if name not in waiting:
+                measured.add(trial.case, value)
         if trial.outcome == "error":
             errors.append((trial.case, trial.variant, frozenset(trial.named_scores)))
             continue
         in_error = {o.metric for o in trial.outcomes if unknown(o.outcome, o.score)} - {""}
-        further[trial.variant].add(trial.case, trial, trial.named_scores)
         for name in in_error:
             column.setdefault(name, MetricSums()).add(trial.case, None)
     for case, variant, there in errors:  # once it is known which metrics there are
@@ -187,8 +188,8 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
                 measured.add(case, None)
     for column, failed in zip(columns, further, strict=True):
         for name, measured in column.items():
-            for case in failed.lost(name):
-                measured.add(case, None)
+            for case, value in failed.late(name):
+                measured.add(case, value)
     scales, groups = run.scales(), run.groups()
     return [
         {

@@ -362,6 +362,49 @@ def test_a_further_number_of_a_scorer_in_error_is_in_error_too(named_by_all: boo
         assert mean.low < 0.3
 
 
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_number_that_two_scorers_give_is_in_error_with_one_of_them(fails: bool) -> None:
+    """What is left would be the mean of other questions; a scorer in error that never gives it doesn't matter."""
+    evals = EvalSet(
+        "two parts",
+        data=[{"id": f"c{i}", "input": str(i)} for i in range(10)],
+        require={"clarity": at_least(0.5)},
+    )
+
+    def words(output: str) -> Score:
+        return Score(1.0, True, named={"clarity": 0.9})
+
+    def order(output: str) -> Score:
+        if output < "5":
+            msg = "no answer"
+            raise RuntimeError(msg)
+        return Score(1.0, True, named={"clarity": 0.1})
+
+    def spelling(output: str) -> Score:
+        if output == "7":
+            msg = "no dictionary"
+            raise RuntimeError(msg)
+        return Score(1.0, True)
+
+    @evals.eval
+    def reads(case, expect) -> str:
+        expect(not fails or case.input >= "5", "is late")
+        for scorer in (words, order, spelling):
+            expect(case.input, scorer)
+        return case.input
+
+    with run(evals) as it, run(evals) as again:
+        (only,) = held(it.file)
+        assert (only.state, only.errors, it.verdict) == ("open", 5, "undecided")
+        assert (only.least, only.most) == (pytest.approx(0.25), pytest.approx(0.75))
+        one = compare(it.file, again.file, metric="clarity").results[0]
+        every = next(r for r in compare(it.file, again.file).results if r.metric == "clarity")
+        assert one.trials_in_error == every.trials_in_error == 10
+        mean = measures(it.file)[0].means["~clarity"]
+        assert mean.low is not None
+        assert mean.low < 0.3
+
+
 @pytest.mark.parametrize("metric", ["latency", "cost"])
 async def test_seconds_and_dollars_have_no_highest_value(make_run: Make, metric: str) -> None:
     """A cost of a cent isn't a share: its interval doesn't reach towards 1, and an error isn't at most one dollar."""

@@ -203,6 +203,22 @@ def test_folded_lines_hold_what_belongs_together() -> None:
     assert folded(f"saved in {path}", 20, "", "  ", whole=True) == ["saved in", f"  {path}"]
 
 
+def test_names_and_short_brackets_are_not_torn_where_a_line_holds_them():
+    """Names may have separators of their own; one that no line holds is folded like other words."""
+    names = ("desk · first draft, with rules", "desk · plain")
+    text = (
+        f"{names[0]} and {names[1]}: no detectable difference (desk · 3 of 4) · {names[1]} passed"
+    )
+    for width in range(20, 120):
+        lines = folded(text, width, "", "  ", names=names)
+        assert max(map(columns, lines)) <= width
+        assert " ".join(line.strip() for line in lines) == text
+        for name in names:
+            if len(name) + 2 <= width:
+                assert sum(line.count(name) for line in lines) == text.count(name), (width, lines)
+        assert width < 34 or any("(desk · 3 of 4)" in line for line in lines)
+
+
 def test_a_list_is_folded_between_its_parts_at_any_width():
     """No short part is divided, none is lost, and no line is too long."""
     text = (

@@ -169,6 +169,27 @@ def test_stored_answers_are_measured_without_a_pipeline(home: Path):
         assert second.not_applicable == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [("question", "ground_truth"), ("user_input", "reference"), ("input", "expected")],
+)
+@pytest.mark.parametrize("asks", [True, False])
+def test_rows_have_input_and_expected_whatever_the_columns_are_called(
+    question: str, expected: str, asks: bool, home: Path
+) -> None:
+    """Under the names by which the metrics find them, with stored answers and with a pipeline."""
+    cases = [{question: "How long?", expected: "30 days", "answer": "30 days"}]
+
+    def application(text: str) -> str:
+        return "30 days"
+
+    pipeline = application if asks else None
+    with score_batch(cases, pipeline, metrics=["token_f1"], home=home) as report:
+        (row,) = report.rows()
+    assert (row["input"], row["expected"]) == ("How long?", "30 days")
+    assert row["score:token_f1"] == 1
+
+
 def test_an_application_that_raises_is_an_error_of_its_case_alone(home: Path):
     """It is in no mean, and the others are measured; nothing returned is an error, too."""
 
@@ -381,7 +402,9 @@ def test_a_stored_answer_to_another_question_is_told(home: Path) -> None:
         )
         for rows in (first, second)
     ]
-    assert "left out: 2 cases with other variables: 0, 1" in str(compare(*runs))
+    text = str(compare(*runs))
+    assert "left out: 1 case with another input and other variables: 0" in text
+    assert "left out: 1 case with another expected value and other variables: 1" in text
 
 
 def test_stored_answers_to_one_question_of_several_texts_are_no_copies(home: Path) -> None:
