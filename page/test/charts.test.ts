@@ -125,7 +125,7 @@ test("a cluster counts once in rates and means, whatever the repeats and errors 
   assert.deepEqual(rounded([score!.value, score!.n]), rounded([1.25 / 1.75 / 2, 2]));
   const charted = seriesOf(grouped, COLUMNS, { name: "passed", metric: false }, every)[0]!.rate;
   assert.deepEqual(charted, rate);
-  const all = snapshot({} as Head, grouped).rate!;
+  const all = snapshot({ totals: {} } as Head, grouped).rate!;
   assert.deepEqual([all.least, all.most, all.low, all.high], [rate!.least, rate!.most, rate!.low, rate!.high]);
   const { rate: alone } = summaries(tableOf(trials, ["a", "b", "c"]), COLUMNS, every)[0]!;
   assert.deepEqual(rounded([alone!.least, alone!.n]), rounded([1.25 / 3, 3]));
