@@ -87,6 +87,11 @@ page:
 frameworks *args:
     python tests/frameworks/newest.py {{ args }}
 
+# Write the list prices that are built in anew, of the newest genai-prices; wants a network
+prices:
+    uv pip install -q -U genai-prices
+    python packaging/list_prices.py
+
 # Build the documentation site into site/
 docs:
     python packaging/docs_site

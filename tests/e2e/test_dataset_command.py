@@ -105,6 +105,19 @@ def test_cases_are_written_from_documents(typed: Typed, tmp_path: Path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("to", ["no/x.csv", "x.xyz", "."])
+def test_where_nothing_can_be_written_nothing_is_paid_for(typed: Typed, tmp_path: Path, to: str):
+    """The message comes before the calls, not after them."""
+    (tmp_path / "a.md").write_text("Paris. It lies on the Seine.")
+    model = "openai:chat:gpt-5-mini"
+    for words in (
+        ["enrich", "faq.csv", "--to", to, "--judge", model],
+        ["generate", "a.md", "--to", to, "--model", model],
+    ):
+        assert typed(*words).returncode == 2
+    assert not (tmp_path / ".evenhand").exists()
+
+
 def test_what_is_wrong_is_told_without_a_traceback(typed: Typed):
     """Files that are not there, endings that say nothing, a folder that is none."""
     for words in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,23 @@ def test_a_send_keeps_what_it_was(evenhand, online):
     assert {key: row[key] for key in wanted} == wanted
     assert row["model"] == "anthropic:claude-opus-4-7"
     assert row["tokens_out"] > 0
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_send_that_was_killed_is_told_by_the_next_one(evenhand, online, answered: bool):
+    """It may have been paid for, and has no row. Once a later send has one, nothing is told."""
+    send = ("prompt", "send", "surgical-diff", "--case", "happy-path")
+    assert "the last send" not in evenhand(*send).err
+    (run,) = Path(".evenhand/sends/runs").glob("*.db")
+    Path("prompts/surgical-diff/.usage.jsonl").unlink()
+    if not answered:
+        with sqlite3.connect(run) as db:  # as a kill leaves it
+            db.execute("delete from trial")
+            db.execute("delete from reply")
+            db.execute("delete from body")
+    told = evenhand(*send).err
+    assert ("after its answer, which is paid for" if answered else "in flight") in told
+    assert "the last send" not in evenhand(*send).err
 
 
 def test_a_guard_that_says_no_sends_and_keeps_nothing(evenhand, online):

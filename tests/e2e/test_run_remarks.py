@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.store.home import Lock, lock_of
 from evenhand.wings.viewer.listing import Runs
 
@@ -93,6 +94,14 @@ def test_a_delete_says_what_it_would_delete_and_wants_yes(run: Path, tmp_path: P
     assert (done.returncode, done.stdout) == (0, f"deleted: {run.stem}  greeting, 1 trial\n")
     assert not run.exists()
     assert len(list(run.parent.glob("*.db"))) == 1
+
+
+def test_a_delete_says_how_much_of_peoples_work_it_would_delete(run: Path, tmp_path: Path):
+    """Labels and reviews are in no other run. What was taken back, and notes beside a verdict, don't count."""
+    for author, verdict in (("ann", "fail"), ("bob", "pass"), ("eve", "pass"), ("eve", None)):
+        keep_review(run, 0, author, verdict, "it is rude" if verdict == "fail" else "")
+    asked = _evenhand(tmp_path, "runs", "delete", run.stem)
+    assert asked.stdout.endswith("greeting, 1 trial, with 2 labels by people\n")
 
 
 def test_a_run_that_is_being_written_is_not_deleted(run: Path, tmp_path: Path):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import file_option, flag, number_option, text_option
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError, UsageError
@@ -30,26 +30,21 @@ NAMED = 3
 
 @click.command(short_help="Write one or several runs as a baseline that `gate` compares with.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_runs)
-@click.option(
+@file_option(
     "--to",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Where to write it; an earlier baseline there is replaced.",
 )
-@click.option(
+@number_option(
     "--of",
     "number",
-    type=Number(REPEATS),
+    within=REPEATS,
     metavar="N",
     help="Make it of the run and of the N - 1 runs of the same config or set before it.",
 )
-@click.option(
-    "--run-tag",
-    "tag",
-    default="",
-    metavar="NAME",
-    help="With --of or --since: only runs with this tag.",
+@text_option(
+    "--run-tag", "tag", metavar="NAME", help="With --of or --since: only runs with this tag."
 )
 @click.option(
     "--since",
@@ -57,7 +52,7 @@ NAMED = 3
     metavar="AGE",
     help="Make it of the run and of those of the same config or set before it that are no older: 30d, 12h, 2w.",
 )
-@click.option("--outputs", is_flag=True, help="Also write the outputs of the newest run.")
+@flag("--outputs", help="Also write the outputs of the newest run.")
 def baseline(
     runs: tuple[str, ...],
     to: Path,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Settings
 
 batch_options = OptionSet(
-    click.option(
+    flag(
         "--detach",
-        is_flag=True,
         help="With --batch: end as soon as the batches are submitted (exit 6); `evenhand resume` collects them.",
     ),
     click.option(
@@ -33,21 +32,21 @@ batch_options = OptionSet(
         metavar="AGE",
         help="Ask live what a batch has not answered after AGE, e.g. 6h.  [default: never]",
     ),
-    click.option(
+    number_option(
         "--batch-waves",
-        type=Number(WAVES),
+        within=WAVES,
         metavar="N",
         help="Stop when a trial would take more than N waves of batches.  [default: 8]",
     ),
-    click.option(
+    number_option(
         "--batch-size",
-        type=Number(BATCH_SIZE),
+        within=BATCH_SIZE,
         metavar="N",
         help="Requests in a batch, at most.  [default: 2000]",
     ),
-    click.option(
+    number_option(
         "--batch-poll",
-        type=Number(SECONDS),
+        within=SECONDS,
         metavar="SECONDS",
         help="Look at the batches every SECONDS.  [default: 5, and up to 60 with time]",
     ),

@@ -12,7 +12,7 @@ import click
 from msgspec import UNSET, UnsetType
 
 from evenhand.cli.exits import PASSED, USAGE
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option
 from evenhand.cli.streams import say_json, tell
 from evenhand.core.document import Key, as_object
 from evenhand.core.ranges import ROWS
@@ -106,7 +106,7 @@ def cache(ctx: click.Context, source: Path) -> None:
 
 
 @cache.command(cls=_OfCache)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 @click.pass_obj
 def stats(store: Cache, as_json: bool) -> None:
     """Show where the cache is, and how large."""
@@ -122,8 +122,8 @@ def stats(store: Cache, as_json: bool) -> None:
 
 @cache.command(cls=_OfCache)
 @click.argument("key", default="")
-@click.option("--first", type=Number(ROWS), default=20, show_default=True, help="Show at most N.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@number_option("--first", within=ROWS, default=20, show_default=True, help="Show at most N.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 @click.pass_obj
 def explain(store: Cache, key: str, first: int, as_json: bool) -> int:
     """List the cached replies, newest first, each with its request.

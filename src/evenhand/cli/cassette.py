@@ -8,16 +8,16 @@ from pathlib import Path
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.options import file_option
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
 
 
 @click.command(short_help="Write a run's answers to a file that `run --replay` takes.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option(
+@file_option(
     "--to",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Where to write it; an earlier cassette there is replaced.",
 )

@@ -12,6 +12,7 @@ import click
 
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
+from evenhand.cli.options import flag
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import say_json, tell
 from evenhand.core.errors import ConfigError
@@ -30,8 +31,8 @@ _DEFAULT = "openai:"
 )
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
-@click.option("--offline", is_flag=True, help="Check a run with --offline, which needs no keys.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--offline", help="Check a run with --offline, which needs no keys.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Validate PATH and show what a run would do and cost. Nothing is sent.
 

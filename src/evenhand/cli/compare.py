@@ -9,7 +9,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for_comparison
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import MARGIN
@@ -18,42 +18,34 @@ from evenhand.core.ranges import MARGIN
 @click.command(short_help="Compare two runs case by case.")
 @click.argument("a", metavar="[A]", required=False, type=RunName(), shell_complete=complete_runs)
 @click.argument("b", metavar="[B]", required=False, type=RunName(), shell_complete=complete_runs)
-@click.option(
+@repeatable(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="NAME",
     help="passed, score, latency, cost, a metric, or the label of an expectation; may be repeated.  "
     "[default: passed, and every metric that both have]",
 )
-@click.option(
+@number_option(
     "--margin",
-    type=Number(MARGIN),
+    within=MARGIN,
     metavar="X",
     help="Accept B being worse by this much; 0.05 is 5 points of a pass rate.",
 )
-@click.option(
+@text_option(
     "--cluster",
-    default="",
     metavar="KEY",
     help="Variable or metadata key of cases that belong together (clusters).  [default: as the eval set says]",
 )
-@click.option(
-    "--lower",
-    multiple=True,
-    metavar="NAME",
-    help="A metric where lower is better; may be repeated.",
-)
-@click.option(
+@repeatable("--lower", metavar="NAME", help="A metric where lower is better; may be repeated.")
+@repeatable(
     "--earlier",
-    multiple=True,
     metavar="RUN",
     type=RunName(),
     shell_complete=complete_runs,
     help="A run before A; may be repeated. Of the same system it counts as repeats of A, of another one it says how"
     " hard cases are.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def compare(
     a: str | None,
     b: str | None,

@@ -12,7 +12,7 @@ import click
 
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, text_option
 from evenhand.cli.streams import printing, tell
 from evenhand.cli.verbs import WingGroup
 from evenhand.core.errors import UsageError
@@ -28,16 +28,14 @@ _STREAMED = (".jsonl", ".csv", ".tsv")
 
 _asking = OptionSet(
     click.option("--to", required=True, type=_FILE, help="The file to write."),
-    click.option(
-        "-j", "--concurrency", type=Number(CONCURRENCY), help="Number of calls in flight."
-    ),
-    click.option(
+    number_option("-j", "--concurrency", within=CONCURRENCY, help="Number of calls in flight."),
+    number_option(
         "--max-cost",
-        type=Number(BUDGET_USD),
+        within=BUDGET_USD,
         metavar="USD",
         help="Make no call that could take the cost past USD.",
     ),
-    click.option("--no-cache", is_flag=True, help="Don't read or write the reply cache."),
+    flag("--no-cache", help="Don't read or write the reply cache."),
 )
 """The options of what asks models."""
 
@@ -54,8 +52,8 @@ def data() -> None:
 
 @data.command(short_help="Show the number of cases, fields, tags and the first cases.")
 @click.argument("file", type=_FILE)
-@click.option("--first", type=Number(SHOWN), default=_SHOWN, help="Show N cases.  [default: 5]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@number_option("--first", within=SHOWN, default=_SHOWN, help="Show N cases.  [default: 5]")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def show(file: Path, first: int, as_json: bool) -> int:
     """Show a dataset: the number of cases, fields, tags, the fingerprint and the first cases."""
     from evenhand.core.wording.words import clip, count, safe
@@ -143,18 +141,14 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
     metavar="NAME=SHARE,…",
     help="The parts and their shares: dev=0.2,test=0.8.",
 )
-@click.option("--seed", type=Number(SEED), default=0, show_default=True, help="Seed of the split.")
-@click.option(
+@number_option("--seed", within=SEED, default=0, show_default=True, help="Seed of the split.")
+@text_option(
     "--by",
-    default="",
     metavar="FIELD",
     help="Keep the shares within each value of this field (tags or a column).",
 )
-@click.option(
-    "--group",
-    default="",
-    metavar="FIELD",
-    help="Keep cases with the same value of this column in one part.",
+@text_option(
+    "--group", metavar="FIELD", help="Keep cases with the same value of this column in one part."
 )
 def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     """Split FILE into parts at random and write each beside it: FILE-dev.csv, FILE-test.csv.
@@ -214,7 +208,9 @@ def enrich(
     the same command continues.
     """
     from evenhand.doors.eval_sets.preparing import enrich as find
+    from evenhand.doors.eval_sets.writing import look_for_place
 
+    look_for_place(to)
     data = _read(file)
     prepared = find(
         data,
@@ -235,9 +231,9 @@ def enrich(
 @click.option(
     "--model", required=True, metavar="MODEL", help="The model that writes the questions."
 )
-@click.option(
+@number_option(
     "--per-document",
-    type=Number(PER_DOCUMENT),
+    within=PER_DOCUMENT,
     default=5,
     show_default=True,
     help="Questions per document.",
@@ -257,7 +253,9 @@ def generate(
     command continues, and nothing is paid for twice. Review the cases before you rely on them.
     """
     from evenhand.doors.eval_sets.generating import generate as write
+    from evenhand.doors.eval_sets.writing import look_for_place
 
+    look_for_place(to)
     prepared = write(
         documents,
         model=model,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import number_option
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import WORKERS, Range
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 CPUS = Range(0.01, 1_000)
 
 fleet_options = OptionSet(
-    click.option(
+    number_option(
         "--workers",
-        type=Number(WORKERS),
+        within=WORKERS,
         metavar="N",
         help="Run the trials in N processes: of this machine, or of Ray's cluster.",
     ),
@@ -34,9 +34,9 @@ fleet_options = OptionSet(
         help="Run the trials on a Ray cluster; PATH goes before it."
         "  [default: the one in RAY_ADDRESS, or one started here]",
     ),
-    click.option(
+    number_option(
         "--cpus-per-trial",
-        type=Number(CPUS),
+        within=CPUS,
         metavar="X",
         help="CPUs that a trial keeps busy: 4, or 0.1. Limits how many a worker runs at once.",
     ),

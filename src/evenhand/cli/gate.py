@@ -25,12 +25,12 @@ from evenhand.cli.gating import (
 )
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.notifying import notifying
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.run_and_report import settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.core.errors import ConfigError, EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import BUDGET_USD, MARGIN
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="What to compare with, as `evenhand baseline` wrote it.  [default: as the files say]",
 )
-@click.option(
+@number_option(
     "--margin",
-    type=Number(MARGIN),
+    within=MARGIN,
     metavar="X",
     help="Accept becoming worse by this much; 0.03 is 3 points of a pass rate.  [default: as the files say]",
 )
@@ -68,29 +68,22 @@ if TYPE_CHECKING:
     metavar="pass|fail",
     help="Exit with 0, or with 1, if too few cases leave it undecided.  [default: exit with 3]",
 )
-@click.option(
+@repeatable(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="NAME",
     help="Compare only this metric; may be repeated.  [default: passed, and every metric of the baseline]",
 )
-@click.option(
-    "--lower",
-    multiple=True,
-    metavar="NAME",
-    help="A metric where lower is better; may be repeated.",
-)
-@click.option(
+@repeatable("--lower", metavar="NAME", help="A metric where lower is better; may be repeated.")
+@flag(
     "--all",
     "everything",
-    is_flag=True,
     help="Run all trials, also those that have not changed since the baseline.",
 )
 @stop_when_decided
-@click.option(
+@number_option(
     "--budget",
-    type=Number(BUDGET_USD),
+    within=BUDGET_USD,
     metavar="USD",
     help="Run as many cases as cost USD by the baseline's costs, and predict the others, like --sample.",
 )
@@ -104,33 +97,20 @@ if TYPE_CHECKING:
 )
 @selecting
 @answering
-@click.option(
+@flag(
     "--offline-in-ci",
-    is_flag=True,
     help="Allow --offline if CI is set. Models and judges then answer from a script.",
 )
 @replaying_options
 @spending_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@click.option(
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
+@file_option(
     "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Also write the document of --json to FILE, for `evenhand comment`.",
 )
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="Print every trial with all its expectations as it finishes.",
-)
-@click.option(
-    "--no-progress",
-    "--no-progress-bar",
-    "no_progress",
-    is_flag=True,
-    help="Don't print progress.",
-)
+@flag("-v", "--verbose", help="Print every trial with all its expectations as it finishes.")
+@flag("--no-progress", "--no-progress-bar", "no_progress", help="Don't print progress.")
 @notifying
 def gate(
     paths: tuple[str, ...],
@@ -443,7 +423,6 @@ def _write(file: Path, gate: Gate) -> None:
 def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 0) -> int:
     """Prints a gate; with what it exits."""
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
-    from evenhand.core.wording.words import put
     from evenhand.render.gate import document, lines
 
     code = code_for_gate(gate, signal, undecided or "")
@@ -451,8 +430,7 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
         say_json(document(gate))
     else:
         text = lines(gate, Ink(takes_colors(sys.stdout)), width_of(sys.stdout))
-        with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in text))
+        say_lines(text)
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":

@@ -10,9 +10,9 @@ import click
 
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option
 from evenhand.cli.remote_run_names import runs_elsewhere
-from evenhand.cli.streams import printing, say_json
+from evenhand.cli.streams import say_json, say_lines
 from evenhand.core.ranges import Range
 
 LAST = Range(1, 10**6, whole=True)
@@ -20,15 +20,15 @@ LAST = Range(1, 10**6, whole=True)
 
 @click.command(short_help="Show pass rate, cost and latency over time, run by run.")
 @click.argument("path", required=False, metavar="[PATH]", shell_complete=complete_paths)
-@click.option(
+@number_option(
     "--last",
-    type=Number(LAST),
+    within=LAST,
     default=20,
     show_default=True,
     metavar="N",
     help="At most so many runs of each config or set, the newest.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def history(path: str | None, last: int, as_json: bool) -> int:
     """Show the runs of PATH, oldest first: pass rate with its 95 % interval, cost and latency.
 
@@ -38,7 +38,7 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     from evenhand.analysis.history.history import history as read_history
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
-    from evenhand.core.wording.words import put, safe
+    from evenhand.core.wording.words import safe
     from evenhand.render.history_text import document, lines
     from evenhand.store.run_lookup import files
 
@@ -59,6 +59,5 @@ def history(path: str | None, last: int, as_json: bool) -> int:
         if path
         else "there are no runs yet: `evenhand run` makes one"
     ]
-    with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in text))
+    say_lines(text)
     return PASSED

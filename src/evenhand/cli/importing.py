@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.streams import print_run, printing, say_json, tell
+from evenhand.cli.options import flag, repeatable
+from evenhand.cli.streams import print_run, say_json, say_lines, tell
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.names import nearest
 
@@ -39,14 +40,13 @@ _LONGEST_NAME = 60
     default=Path(),
     help="Write datasets into FOLDER.  [default: the current one]",
 )
-@click.option(
+@repeatable(
     "--verdict",
     "verdicts",
     metavar="SCORE",
-    multiple=True,
     help="The numbers of SCORE are verdicts: 1 passes, 0 fails. Without it, a number decides nothing. May be repeated.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def import_(
     words: tuple[str, ...],
     importer: str | None,
@@ -275,7 +275,6 @@ def _print(
     runs: Sequence[ImportedFile], datasets: Sequence[ImportedDataset], recordings: Recordings
 ) -> None:
     from evenhand.core.wording.ink import Ink, takes_colors
-    from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import (
         dataset_lines,
         newest_pair,
@@ -294,8 +293,7 @@ def _print(
     elif runs:
         with RunFile.open(runs[0].path) as run:
             print_run(run, as_json=False, table=True)
-    with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in lines))
+    say_lines(lines)
     if not runs:
         tell(f"next: evenhand data show {shlex.quote(str(datasets[0].path))}")
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
@@ -30,39 +30,27 @@ RISK = Range(0.001, 0.999)
 
 @click.command(short_help="Label outputs by hand, to measure the judges.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option("--draw", "size", type=Number(DRAW), metavar="N", help="Draw N trials at random.")
-@click.option(
-    "--active",
-    is_flag=True,
-    help="Draw outputs that the judge is unsure of more often; needs --draw.",
-)
+@number_option("--draw", "size", within=DRAW, metavar="N", help="Draw N trials at random.")
+@flag("--active", help="Draw outputs that the judge is unsure of more often; needs --draw.")
 @click.option(
     "--by-stratum",
     metavar="COLUMN",
     help="Draw from each value of this column (`tags`, `variant`) in proportion; needs --draw.",
 )
-@click.option("--equal", is_flag=True, help="With --by-stratum: draw as many from each value.")
-@click.option(
-    "--seed", type=Number(SEED), metavar="N", help="The seed of the draw.  [default: a random one]"
+@flag("--equal", help="With --by-stratum: draw as many from each value.")
+@number_option(
+    "--seed", within=SEED, metavar="N", help="The seed of the draw.  [default: a random one]"
 )
-@click.option(
+@repeatable(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="NAME",
     help="Label this metric; may be repeated.  [default: all that judges judged]",
 )
-@click.option(
-    "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write what to label to this CSV or .jsonl file, with an empty `verdict` column.",
+@file_option(
+    "--to", help="Write what to label to this CSV or .jsonl file, with an empty `verdict` column."
 )
-@click.option(
-    "--from",
-    "source",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Read verdicts from this CSV or .jsonl file.",
-)
+@file_option("--from", "source", help="Read verdicts from this CSV or .jsonl file.")
 @click.option(
     "--by",
     metavar="NAME",
@@ -73,17 +61,16 @@ RISK = Range(0.001, 0.999)
     metavar="TEXT",
     help="The written rule for a pass, shown while labelling; needs one --metric.",
 )
-@click.option(
+@number_option(
     "--unsure",
-    type=Number(RISK),
+    within=RISK,
     metavar="R",
     help="Label outputs that the judge can't decide at this risk, the least sure first.",
 )
-@click.option("--codes", is_flag=True, help="Count the failure codes that people gave.")
-@click.option("--json", "as_json", is_flag=True, help="With --codes: print one JSON document.")
-@click.option(
+@flag("--codes", help="Count the failure codes that people gave.")
+@flag("--json", "as_json", help="With --codes: print one JSON document.")
+@repeatable(
     "--rename",
-    multiple=True,
     metavar="OLD=NEW",
     help="Rename a failure code, or merge it into another; may be repeated.",
 )

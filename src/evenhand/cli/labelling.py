@@ -372,8 +372,9 @@ class PairLabelling(Record, frozen=True, kw_only=True):
                 set_rule(run.path, name, rule)
         done = self._labelled(run.path, rule, left, total)
         with RunFile.open(run.path) as again:
-            for pairs in _named(again, name):
-                click.echo(labels_line(name, len(ranking_labels(again, pairs).pairs)))
+            for pairs in compared_pairs(again):
+                if pairs.name == name:
+                    click.echo(labels_line(name, len(ranking_labels(again, pairs).pairs)))
         click.echo(session_line(done, len(left), self.author, run.path))
 
     def _labelled(self, path: Path, rule: str, left: list[DrawnPair], total: int) -> int:
@@ -400,11 +401,6 @@ class PairLabelling(Record, frozen=True, kw_only=True):
             elif key in QUIT:
                 break
         return len(done)
-
-
-def _named(run: RunFile, name: str) -> list[ComparedPairs]:
-
-    return [pairs for pairs in compared_pairs(run) if pairs.name == name]
 
 
 def _show(one: DrawnPair, rule: str, number: int, total: int) -> None:

@@ -12,6 +12,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for
+from evenhand.cli.options import file_option, flag
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
@@ -25,14 +26,13 @@ from evenhand.store.runfile import RunFile
 
 @click.command(short_help="Merge the shards of a run into one run.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_runs)
-@click.option(
+@file_option(
     "--to",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Where to write the merged run; an earlier merged run there is replaced.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
     """Merge RUNs, ids or files, that `evenhand run --shard` made of the same files.
 

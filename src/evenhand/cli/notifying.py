@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from evenhand.cli.options import repeatable
 from evenhand.cli.streams import tell
 
 if TYPE_CHECKING:
@@ -50,9 +51,8 @@ class _Target(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (i
         return target
 
 
-notifying = click.option(
+notifying = repeatable(
     "--notify",
-    multiple=True,
     type=_Target(),
     metavar="URL|desktop",
     help="When the run is over, POST its verdict and counts as JSON to URL, or show a notice on the desktop.",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
-from evenhand.cli.streams import printing, say_json
+from evenhand.cli.options import flag, number_option
+from evenhand.cli.streams import say_json, say_lines
 from evenhand.core.ranges import Range
 
 SHARE = Range(0, 1)
@@ -19,49 +18,46 @@ JUDGED = Range(1, 10**9, whole=True)
 
 @click.command(short_help="Say how many cases, repeats or labels you need.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_runs)
-@click.option(
-    "--rate", type=Number(SHARE), metavar="P", help="The pass rate you expect, instead of a RUN's."
+@number_option(
+    "--rate", within=SHARE, metavar="P", help="The pass rate you expect, instead of a RUN's."
 )
-@click.option(
+@number_option(
     "--difference",
-    type=Number(SIZE),
+    within=SIZE,
     default=0.05,
     show_default=True,
     metavar="D",
     help="The difference of two pass rates to show; 0.05 is 5 points.",
 )
-@click.option(
+@number_option(
     "--differing",
-    type=Number(SHARE),
+    within=SHARE,
     metavar="S",
     help="The share of cases on which the two disagree.  [default: as in RUN, or for two that are half alike]",
 )
-@click.option(
+@number_option(
     "--half-width",
-    type=Number(SIZE),
+    within=SIZE,
     default=0.05,
     show_default=True,
     metavar="H",
     help="How far a corrected pass rate may be off.",
 )
-@click.option(
+@number_option(
     "--rho2",
-    type=Number(SHARE),
+    within=SHARE,
     metavar="R",
     help="The share of labels that the judge replaces; needs --rate.",
 )
-@click.option(
-    "--judged",
-    type=Number(JUDGED),
-    metavar="N",
-    help="How many outputs the judge judges; needs --rate.",
+@number_option(
+    "--judged", within=JUDGED, metavar="N", help="How many outputs the judge judges; needs --rate."
 )
 @click.option(
     "--baseline",
     metavar="FILE",
     help="Say how many cases a gate has to run against this baseline, with --difference as its margin.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def power(
     runs: tuple[str, ...],
     rate: float | None,
@@ -89,7 +85,6 @@ def power(
     from evenhand.analysis.gates.sample_size import sample_size
     from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
     from evenhand.core.errors import UsageError
-    from evenhand.core.wording.words import put
     from evenhand.render.power_text import lines
     from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
@@ -132,6 +127,5 @@ def power(
     if as_json:
         say_json(answers.document())
         return 0
-    with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in lines(answers)))
+    say_lines(lines(answers))
     return 0

@@ -10,6 +10,7 @@ import click
 
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
+from evenhand.cli.options import flag, text_option
 from evenhand.cli.prompt_inspection import (
     command_here,
     doctor,
@@ -50,9 +51,7 @@ def prompt(context: click.Context, root: Path | None) -> None:
 
 @prompt.command(short_help="Create a draft prompt.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
-@click.option(
-    "--from", "source", default="", metavar="ID", help="Start from a copy of this prompt."
-)
+@text_option("--from", "source", metavar="ID", help="Start from a copy of this prompt.")
 def new(id_: str, source: str) -> int:
     """Create prompts/ID with metadata, a template, an example and an eval. Never overwrites a prompt."""
     from evenhand.doors.prompt_directories.library import Library, library_of
@@ -103,8 +102,8 @@ def edit(id_: str, name: str) -> int:
 
 @prompt.command(short_help="Promote a prompt if its evidence is sufficient.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
-@click.option("--force", is_flag=True, help="Promote even if evidence is missing. Needs --reason.")
-@click.option("--reason", default="", metavar="TEXT", help="Why; kept in .promotions.jsonl.")
+@flag("--force", help="Promote even if evidence is missing. Needs --reason.")
+@text_option("--reason", metavar="TEXT", help="Why; kept in .promotions.jsonl.")
 def promote(id_: str, *, force: bool, reason: str) -> int:
     """Promote a prompt (draft → tested → ready) if its evidence is sufficient; otherwise list what is missing."""
     from evenhand.core.wording.words import count
@@ -166,9 +165,7 @@ def site(out: Path) -> int:
 
 @prompt.command(name="export-skill", short_help="Export a ready prompt as a skill.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
-@click.option(
-    "--force", is_flag=True, help="Export it even if it isn't ready or isn't shaped like a skill."
-)
+@flag("--force", help="Export it even if it isn't ready or isn't shaped like a skill.")
 def export_skill(id_: str, *, force: bool) -> int:
     """Export a ready prompt as dist/skills/ID/SKILL.md. Replaces that folder."""
     from evenhand.doors.prompt_directories.skill import export
@@ -185,9 +182,7 @@ def export_skill(id_: str, *, force: bool) -> int:
 
 
 @prompt.command(short_help="Convert prompts/{ready,tested,draft}/*.md to prompt directories.")
-@click.option(
-    "--write", "write_them", is_flag=True, help="Write the files; without it, only list them."
-)
+@flag("--write", "write_them", help="Write the files; without it, only list them.")
 def migrate(*, write_them: bool) -> int:
     """Make a folder of each prompts/{ready,tested,draft}/*.md, the layout in which a status was a folder."""
     from evenhand.doors.prompt_directories.migrating import migrate as move

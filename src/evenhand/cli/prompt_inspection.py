@@ -14,7 +14,7 @@ import click
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.cli.streams import printing, say_wrapped, tell
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evenhand.doors.prompt_directories.prompt import PromptFolder
     from evenhand.doors.prompt_directories.sending import Rendered
 
-in_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+in_json = flag("--json", "as_json", help="Print one JSON document to stdout.")
 
 
 def library_here() -> Library:
@@ -110,8 +110,8 @@ def say(text: str) -> None:
     type=click.Choice(["draft", "tested", "ready"]),
     help="Only prompts with this status.",
 )
-@click.option("--tag", default="", help="Only prompts with this tag.")
-@click.option("--check", is_flag=True, help="Exit with 1 if a ready prompt's evidence is stale.")
+@text_option("--tag", help="Only prompts with this tag.")
+@flag("--check", help="Exit with 1 if a ready prompt's evidence is stale.")
 @in_json
 def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
     """List the prompts: status, version, uses, and whether their evidence is current."""
@@ -149,9 +149,9 @@ def show(id_: str, *, as_json: bool) -> int:
 
 @click.command(short_help="Print the latest rows of a prompt's usage or evals.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
-@click.option("--last", type=Number(ROWS), default=10, show_default=True, help="Number of rows.")
-@click.option("--evals", is_flag=True, help="Print evals instead of usage.")
-@click.option("--promotions", is_flag=True, help="Print promotions instead of usage.")
+@number_option("--last", within=ROWS, default=10, show_default=True, help="Number of rows.")
+@flag("--evals", help="Print evals instead of usage.")
+@flag("--promotions", help="Print promotions instead of usage.")
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
     """Print the latest rows of .usage.jsonl, .eval.jsonl or .promotions.jsonl, unchanged."""
     from evenhand.doors.prompt_directories.evidence import EVALS, PROMOTIONS, USAGE, read
@@ -170,13 +170,11 @@ def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
 
 @click.command(short_help="Check prompts for problems, with file and line.")
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_prompts)
-@click.option("--check", is_flag=True, help="Treat stale evidence of a ready prompt as a problem.")
-@click.option(
-    "--evidence",
-    is_flag=True,
-    help="Check every row of evidence against its run, if the run is on this machine.",
+@flag("--check", help="Treat stale evidence of a ready prompt as a problem.")
+@flag(
+    "--evidence", help="Check every row of evidence against its run, if the run is on this machine."
 )
-@click.option("--quiet", is_flag=True, help="Print only prompts with problems or warnings.")
+@flag("--quiet", help="Print only prompts with problems or warnings.")
 @in_json
 def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as_json: bool) -> int:
     """Check these prompts, or all, and list problems and warnings with file and line.
@@ -230,11 +228,10 @@ def _row(one: Looked) -> dict[str, Any]:
 
 _filling = OptionSet(
     click.argument("id_", metavar="ID", shell_complete=complete_prompts),
-    click.option("--case", default="", metavar="NAME", help="Use the inputs of this case."),
-    click.option(
+    text_option("--case", metavar="NAME", help="Use the inputs of this case."),
+    repeatable(
         "--var",
         "pairs",
-        multiple=True,
         metavar="NAME=VALUE",
         help="Override an input of the case; guard.sh overrides both.",
     ),
@@ -250,7 +247,7 @@ _filling = OptionSet(
 
 @click.command(short_help="Render a prompt and print it.")
 @_filling
-@click.option("--send", "and_send", is_flag=True, help="Send it as well, like `prompt send`.")
+@flag("--send", "and_send", help="Send it as well, like `prompt send`.")
 @click.pass_context
 def render(
     context: click.Context,
@@ -277,18 +274,11 @@ def render(
 
 @click.command(short_help="Render a prompt, send it, and record its use.")
 @_filling
-@click.option(
-    "--model", default="", metavar="ID", help="Ask this model instead of the prompt's own."
+@text_option("--model", metavar="ID", help="Ask this model instead of the prompt's own.")
+@number_option(
+    "--time-limit", within=SECONDS, metavar="SECONDS", help="Time limit for the model's reply."
 )
-@click.option(
-    "--time-limit",
-    type=Number(SECONDS),
-    metavar="SECONDS",
-    help="Time limit for the model's reply.",
-)
-@click.option(
-    "--offline", is_flag=True, help="Take the reply from offline.jsonl. Gates don't count it."
-)
+@flag("--offline", help="Take the reply from offline.jsonl. Gates don't count it.")
 @in_json
 def send(
     id_: str,
@@ -311,6 +301,7 @@ def send(
     from evenhand.cli.offline import offline_answers
     from evenhand.doors.prompt_directories.promotion_rules import sent_to
     from evenhand.doors.prompt_directories.sending import as_json as document
+    from evenhand.doors.prompt_directories.sending import killed_send
     from evenhand.doors.prompt_directories.sending import send as send_it
     from evenhand.providers.roster import model_id
 
@@ -321,6 +312,8 @@ def send(
     folder = rendering.prompt.path
     if not (folder / "offline.jsonl").is_file():
         folder = rendering.prompt.library.root
+    if killed := killed_send(rendering.prompt):
+        tell(f"{id_}: {killed}")
     with offline_answers(folder) if offline else contextlib.nullcontext():
         sent = send_it(
             rendering,

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import USAGE
 from evenhand.cli.grouped import GroupedCommand
+from evenhand.cli.options import flag
 from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import notified, safe_text, settled
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
@@ -56,7 +57,7 @@ class RegradeDocument(Record, frozen=True, kw_only=True):
     metavar="PATH",
     help="The evals whose expectations and judges count; what `evenhand run` takes.",
 )
-@click.option("--offline", is_flag=True, help="Answer judges from the folder's offline.jsonl.")
+@flag("--offline", help="Answer judges from the folder's offline.jsonl.")
 @session_options
 def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     """Run the evals of PATH over the outputs of RUN, and compare the two. Only judges are asked.

@@ -14,6 +14,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.drawing import DRAWN
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
+from evenhand.cli.options import flag
 from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import run_asked, safe_text
 from evenhand.cli.session import Session, exit_code, session_options
@@ -34,9 +35,8 @@ if TYPE_CHECKING:
     cls=GroupedCommand, short_help="Resume an unfinished run without paying for anything twice."
 )
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option(
+@flag(
     "--errors",
-    is_flag=True,
     help="As without it, but with --no-cache all calls of trials in error are made and paid for again.",
 )
 @batch_options

@@ -23,7 +23,7 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.drawing import DRAWING, Drawing
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.cli.replaying import REPLAYING, ReplayRequest, replaying_options, with_replay
 from evenhand.cli.run_and_report import canaries as canaries_of_run
 from evenhand.cli.run_and_report import run_asked
@@ -45,46 +45,35 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
 @answering
-@click.option(
+@repeatable(
     "-o",
     "--output",
     "outputs",
-    multiple=True,
     metavar="FILE",
     help="Also write the results to FILE. Its extension sets the format.",
 )
-@click.option("--no-write", is_flag=True, help="Don't save this run.")
-@click.option(
+@flag("--no-write", help="Don't save this run.")
+@text_option(
     "--shard",
     metavar="I/N",
-    default="",
     help="Run part I of N of the cases, on one of N machines; `evenhand runs merge` merges the parts.",
 )
-@click.option(
-    "--no-share", is_flag=True, expose_value=False, hidden=True
-)  # promptfoo's: nothing is
-@click.option(
-    "--fail-on-empty",
-    is_flag=True,
-    help="Exit with 5 if no case is selected, even with --promptfoo-exit-codes.",
+@flag("--no-share", expose_value=False, hidden=True)  # promptfoo's: nothing is
+@flag(
+    "--fail-on-empty", help="Exit with 5 if no case is selected, even with --promptfoo-exit-codes."
 )
-@click.option(
-    "--retry-errors",
-    is_flag=True,
-    help="Retry the errors of the latest run, like `evenhand resume --errors`.",
-)
-@click.option(
+@flag("--retry-errors", help="Retry the errors of the latest run, like `evenhand resume --errors`.")
+@text_option(
     "--resume",
     "resumed",
     is_flag=False,
     flag_value="latest",
-    default="",
     metavar="[RUN]",
     help="Resume RUN (default: the latest), like `evenhand resume`.",
 )
-@click.option(
+@number_option(
     "--at-least",
-    type=Number(SHARE),
+    within=SHARE,
     metavar="SHARE",
     help="Pass if this share of trials, 0 to 1, passes for each variant. Not for prompt directories."
     "  [default: as the files say, or all]",
@@ -95,9 +84,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="With --sample or --budget: predict the cases that aren't run from FILE, as `evenhand baseline` wrote it.",
 )
-@click.option(
+@number_option(
     "--budget",
-    type=Number(BUDGET_USD),
+    within=BUDGET_USD,
     metavar="USD",
     help="Run as many cases as cost USD by the baseline's costs, like --sample.",
 )
@@ -108,18 +97,13 @@ if TYPE_CHECKING:
     help="required: no verdict (exit 3) while a judge has no fresh calibration. accepted: a verdict, with a note."
     "  [default: as pyproject.toml says]",
 )
-@click.option(
+@number_option(
     "--canaries",
-    type=Number(CANARIES),
+    within=CANARIES,
     metavar="N",
     help="Then ask the judges about up to N canaries for each metric.  [default: as pyproject.toml says, or none]",
 )
-@click.option(
-    "--record",
-    "record_anew",
-    is_flag=True,
-    help="Eval sets: ask, and record their cassettes again.",
-)
+@flag("--record", "record_anew", help="Eval sets: ask, and record their cassettes again.")
 @click.option(
     "--record-calls/--no-record-calls",
     default=None,

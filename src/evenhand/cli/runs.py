@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from evenhand.cli.exits import USAGE
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.ranges import Range
@@ -17,6 +17,7 @@ from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.core.remark import Remarks
+    from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.remarks/1"
 
@@ -32,11 +33,9 @@ class RemarksDocument(Record, frozen=True, kw_only=True):
 
 
 @click.command(name="list", short_help="List all runs.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print a JSON document for each run, one a line."
-)
-@click.option(
-    "--last", type=Number(Range(1, 10**9, whole=True)), metavar="N", help="Only the latest N runs."
+@flag("--json", "as_json", help="Print a JSON document for each run, one a line.")
+@number_option(
+    "--last", within=Range(1, 10**9, whole=True), metavar="N", help="Only the latest N runs."
 )
 def list_(as_json: bool, last: float | None) -> int:
     """List the runs of this folder and of the folders above and below it, the latest first."""
@@ -77,8 +76,8 @@ def rename(run: str, title: str) -> int:
 @click.command(short_help="Add tags to a run, or remove them.")
 @click.argument("run")
 @click.argument("tags", nargs=-1)
-@click.option("--remove", is_flag=True, help="Remove these tags; without any, remove all.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--remove", help="Remove these tags; without any, remove all.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def tag(run: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> int:
     """Add TAGS to RUN (an id, the start of one, or a file); without any, list its tags.
 
@@ -87,7 +86,8 @@ def tag(run: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> int:
     from evenhand.core.wording.words import safe
     from evenhand.store.remarks import remark
 
-    _refuse_blank(tags)
+    if not all(map(str.strip, tags)):
+        raise click.UsageError("a tag is empty")
     path = _run_path(run)
     known = _remarks(path).tags
     rest = [each for each in known if tags and each not in tags]
@@ -113,7 +113,7 @@ def tag(run: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> int:
 @click.command(short_help="Add a note to a run.")
 @click.argument("run")
 @click.argument("text", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def note(run: str, text: str | None, as_json: bool) -> int:
     """Set the note on RUN (an id, the start of one, or a file) to TEXT; without TEXT, print the note.
 
@@ -134,7 +134,7 @@ def note(run: str, text: str | None, as_json: bool) -> int:
 
 @click.command(short_help="Delete runs permanently.")
 @click.argument("runs", nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Delete them; without it, only list them.")
+@flag("--yes", help="Delete them; without it, only list them.")
 def delete(runs: tuple[str, ...], yes: bool) -> int:
     """Delete RUNS (ids, starts of ids, or files) with their results, labels and replies.
 
@@ -151,7 +151,10 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
         try:
             with RunFile.open(path) as run_file:
                 title, trials = safe(run_file.meta.title), run_file.totals().trials
+                labels = _labels_in(run_file)
             named = f"{path.stem}  {title}, {count(trials, 'trial')}"
+            if labels:
+                named += f", with {count(labels, 'label')} by people"
         except EvenhandError:
             named = f"{path.stem}  cannot be read"
         if not yes:
@@ -170,9 +173,16 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
     return 2 if failed else 0
 
 
-def _refuse_blank(tags: tuple[str, ...]) -> None:
-    if not all(map(str.strip, tags)):
-        raise click.UsageError("a tag is empty")
+def _labels_in(run: RunFile) -> int:
+    """How many labels and reviews of people a run holds, which no other run has."""
+    from evenhand.store.labels.label import standing
+    from evenhand.store.labels.stored_draws import standing_labels, standing_pair_labels
+
+    verdicts = [one for own in standing(run.labels()).values() for one in own]
+    of_metrics = standing_labels(run.metric_labels()).values()
+    of_pairs = standing_pair_labels(run.pair_labels()).values()
+    judged = sum(len(by_author) for by_author in (*of_metrics, *of_pairs))
+    return sum(one.name == "verdict" for one in verdicts) + judged
 
 
 def _run_path(run: str) -> Path:

@@ -10,15 +10,16 @@ from pathlib import Path
 import click
 
 from evenhand.cli.exits import PASSED
+from evenhand.cli.options import file_option
 from evenhand.cli.streams import printing
 from evenhand.core.errors import StoreError, UsageError
 
 FILES = {
-    "promptfoo": ("promptfoo", "promptfooconfig.yaml"),
-    "eval": ("eval_file", "eval.yml"),
-    "meta": ("meta_file", "meta.yml"),
-    "failures": ("failures_file", "failures.yml"),
-    "project": ("project", "pyproject.toml"),
+    "promptfoo": ("doors.schemas.promptfoo", "promptfooconfig.yaml"),
+    "eval": ("doors.schemas.eval_file", "eval.yml"),
+    "meta": ("doors.schemas.meta_file", "meta.yml"),
+    "failures": ("languages.documents.failures_yml", "failures.yml"),
+    "project": ("doors.schemas.project", "pyproject.toml"),
 }
 """The module that makes each schema, and the file that it is of."""
 
@@ -33,9 +34,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 @click.command(short_help="Write the JSON Schema of a config, for your editor.")
 @click.argument("file", metavar="FILE", shell_complete=_complete)
-@click.option(
-    "--to", "path", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file."
-)
+@file_option("--to", "path", help="Write it to this file.")
 def schema(file: str, path: Path | None) -> int:
     """Write the JSON Schema of a file, so that your editor completes and checks what you write.
 
@@ -70,7 +69,7 @@ def _schema_of(file: str) -> tuple[object, str]:
     """The schema of a file or a document, and what such a file is called."""
     if file in FILES:
         module, name = FILES[file]
-        return importlib.import_module(f"evenhand.doors.schemas.{module}").schema(), name
+        return importlib.import_module(f"evenhand.{module}").schema(), name
     from evenhand.core.names import did_you_mean
     from evenhand.core.wing import part, parts
 

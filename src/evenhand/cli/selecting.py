@@ -11,7 +11,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
 from evenhand.scorers.rag.definitions import SYSTEMS
 
@@ -19,202 +19,160 @@ if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
 
 _WHICH = (
-    click.option(
+    repeatable(
         "-c",
         "--config",
         "configs",
-        multiple=True,
         metavar="PATH",
         help="A promptfoo config, a glob pattern, or a folder. Several are combined into one.",
     ),
-    click.option(
+    text_option(
         "--filter",
         "filter_",
-        default="",
         metavar="REGEX",
         help="Run only cases whose description or variables match REGEX.",
     ),
-    click.option(
+    text_option(
         "--filter-pattern",
-        default="",
         metavar="REGEX",
         help="Run only cases whose description matches REGEX; --filter looks at variables, too.",
     ),
-    click.option(
+    repeatable(
         "--filter-metadata",
-        multiple=True,
         metavar="KEY=VALUE",
         help="Run only cases with this metadata. Repeat it to require several.",
     ),
-    click.option(
-        "--filter-range",
-        default="",
-        metavar="START:END",
-        help="Run only cases START to END-1, counted from 0.",
+    text_option(
+        "--filter-range", metavar="START:END", help="Run only cases START to END-1, counted from 0."
     ),
-    click.option(
+    number_option(
         "--first",
         "--filter-first-n",
         "-n",
         "first",
-        type=Number(ROWS),
+        within=ROWS,
         metavar="N",
         help="Run only the first N cases of each eval set, prompt or config.",
     ),
-    click.option(
+    number_option(
         "--sample",
         "--filter-sample",
         "sample",
-        type=Number(ROWS),
+        within=ROWS,
         metavar="N",
         help="Run only N cases of each, drawn at random. With a baseline, N in all, and the others are predicted.",
     ),
-    click.option(
+    number_option(
         "--seed",
         "--filter-sample-seed",
         "seed",
-        type=Number(SEED),
+        within=SEED,
         help="Seed for --sample and --stop-when-decided.  [default: 0]",
     ),
-    click.option(
+    text_option(
         "--filter-prompts",
-        default="",
         metavar="REGEX",
         help="Run only prompts whose label matches REGEX (eval sets: variants whose name does).",
     ),
-    click.option(
+    text_option(
         "--filter-providers",
         "--filter-targets",
         "filter_providers",
-        default="",
         metavar="REGEX",
         help="Run only models whose id or label matches REGEX.",
     ),
-    click.option(
+    text_option(
         "--filter-failing",
-        default="",
         metavar="RUN",
         shell_complete=complete_runs,
         help="Run only cases that failed or ended in an error in RUN: an id, `latest`, or a results file.",
     ),
-    click.option(
+    text_option(
         "--filter-failing-only",
-        default="",
         metavar="RUN",
         shell_complete=complete_runs,
         help="Run only cases that failed in RUN.",
     ),
-    click.option(
+    text_option(
         "--filter-errors-only",
-        default="",
         metavar="RUN",
         shell_complete=complete_runs,
         help="Run only cases that ended in an error in RUN.",
     ),
-    click.option(
-        "-k",
-        "names",
-        default="",
-        metavar="NAME",
-        help="Run only evals whose name contains NAME (eval sets).",
+    text_option(
+        "-k", "names", metavar="NAME", help="Run only evals whose name contains NAME (eval sets)."
     ),
-    click.option(
-        "--case",
-        default="",
-        metavar="NAME",
-        help="Run only the case called NAME (prompt directories).",
+    text_option(
+        "--case", metavar="NAME", help="Run only the case called NAME (prompt directories)."
     ),
-    click.option("--repeat", type=Number(REPEATS), metavar="N", help="Repeat each case N times."),
+    number_option("--repeat", within=REPEATS, metavar="N", help="Repeat each case N times."),
 )
 
 _OVER = (
-    click.option(
+    repeatable(
         "-p",
         "--prompts",
-        multiple=True,
         metavar="PROMPT",
         help="Use this prompt instead of the config's. With --providers, no config is needed.",
     ),
-    click.option(
-        "-r",
-        "--providers",
-        multiple=True,
-        metavar="ID",
-        help="Ask this model instead of the config's providers.",
+    repeatable(
+        "-r", "--providers", metavar="ID", help="Ask this model instead of the config's providers."
     ),
-    click.option(
+    text_option(
         "-t",
         "--tests",
         "--vars",
         "tests",
-        default="",
         metavar="FILE",
         help="Use the tests in FILE instead of the config's.",
     ),
-    click.option(
+    text_option(
         "--model-outputs",
-        default="",
         metavar="FILE",
         help="Evaluate the outputs in FILE, a JSON list, and ask no model. Needs --assertions.",
     ),
-    click.option(
+    text_option(
         "-a",
         "--assertions",
-        default="",
         metavar="FILE",
         help="Assertions for each of --model-outputs: a list in YAML or JSON.",
     ),
-    click.option(
-        "--var", multiple=True, metavar="NAME=VALUE", help="Set a variable in every case."
-    ),
-    click.option(
-        "--prompt-prefix", default="", metavar="TEXT", help="Put TEXT before every prompt."
-    ),
-    click.option(
-        "--prompt-suffix", default="", metavar="TEXT", help="Put TEXT after every prompt."
-    ),
-    click.option("--description", default="", metavar="TEXT", help="Name the run."),
-    click.option(
-        "--tag", multiple=True, metavar="NAME", help="Run only evals with this tag (eval sets)."
-    ),
-    click.option(
+    repeatable("--var", metavar="NAME=VALUE", help="Set a variable in every case."),
+    text_option("--prompt-prefix", metavar="TEXT", help="Put TEXT before every prompt."),
+    text_option("--prompt-suffix", metavar="TEXT", help="Put TEXT after every prompt."),
+    text_option("--description", metavar="TEXT", help="Name the run."),
+    repeatable("--tag", metavar="NAME", help="Run only evals with this tag (eval sets)."),
+    repeatable(
         "--run-tag",
         "run_tags",
-        multiple=True,
         metavar="NAME=VALUE",
         help="Tag the run, as `evenhand runs tag` does. promptfoo's --tag NAME=VALUE does the same.",
     ),
-    click.option(
-        "--grader",
-        default="",
-        metavar="ID",
-        help="Judge with this model where the config names none.",
+    text_option(
+        "--grader", metavar="ID", help="Judge with this model where the config names none."
     ),
-    click.option(
+    number_option(
         "--delay",
-        type=Number(MILLISECONDS),
+        within=MILLISECONDS,
         metavar="MS",
         help="Wait MS milliseconds before each call, and make one call at a time.",
     ),
-    click.option(
+    repeatable(
         "--env-file",
         "--env-path",
         "env_files",
-        multiple=True,
         metavar="FILE",
         help="Load environment variables from FILE.",
     ),
-    click.option(
+    repeatable(
         "-x",
         "--extension",
         "extensions",
-        multiple=True,
         metavar="FILE:NAME",
         help="Call this hook beside the config's: file://hooks.py:afterAll.",
     ),
-    click.option(
+    flag(
         "--strict-prompts",
-        is_flag=True,
         help="Call every prompt function with promptfoo's single context argument.",
     ),
 )
@@ -224,14 +182,12 @@ selecting = OptionSet(*_WHICH, *_OVER)
 
 
 answering = OptionSet(
-    click.option(
+    flag(
         "--strict",
-        is_flag=True,
         help="Treat warnings as errors: hints about what is run, evals that expect nothing.",
     ),
-    click.option(
+    flag(
         "--offline",
-        is_flag=True,
         help="Take replies from the folder's offline.jsonl: no key, no network, no cost.",
     ),
     click.option(
@@ -240,9 +196,8 @@ answering = OptionSet(
         metavar="TOOL",
         help=f"Use this tool's definitions of the RAG metrics: {', '.join(SYSTEMS)}.",
     ),
-    click.option(
+    text_option(
         "--model",
-        default="",
         metavar="ID",
         help="Ask this model instead of those that the eval sets name, also on the axis `model`.",
     ),
@@ -250,9 +205,8 @@ answering = OptionSet(
 """Who answers, and by which rules; `asked_for` understands them."""
 
 
-stop_when_decided = click.option(
+stop_when_decided = flag(
     "--stop-when-decided",
-    is_flag=True,
     help="Run the cases in random order, and stop as soon as the verdict is decided.",
 )
 """Ends a run before its last case."""

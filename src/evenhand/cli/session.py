@@ -11,7 +11,7 @@ import click
 from evenhand.cli.exits import code_for, failed_code
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.notifying import notifying
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 from evenhand.core.record import Record
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Settings
 
 spending_options = OptionSet(
-    click.option(
+    number_option(
         "-j",
         "--concurrency",
         "--max-concurrency",
         "concurrency",
-        type=Number(CONCURRENCY),
+        within=CONCURRENCY,
         help="Number of trials and calls in flight.",
     ),
-    click.option(
+    number_option(
         "--max-cost",
-        type=Number(BUDGET_USD),
+        within=BUDGET_USD,
         metavar="USD",
         help="Make no call that could take the run's cost past USD.",
     ),
-    click.option("--no-cache", is_flag=True, help="Don't read or write the reply cache."),
-    click.option(
+    flag("--no-cache", help="Don't read or write the reply cache."),
+    number_option(
         "--retries",
-        type=Number(RETRIES),
+        within=RETRIES,
         metavar="N",
         help="Retry a failed call up to N times; waiting for a rate limit doesn't count.  [default: 5]",
     ),
-    click.option(
+    number_option(
         "--time-limit",
-        type=Number(SECONDS),
+        within=SECONDS,
         metavar="SECONDS",
         help="Time limit for one call of your own code.  [default: 60; 600 in eval sets]",
     ),
@@ -52,32 +52,13 @@ spending_options = OptionSet(
 """What may be spent, and how fast."""
 
 _LOOKS = (
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
-    click.option(
-        "--calls",
-        is_flag=True,
-        help="Include every model call in --json and in -o FILE.json or .jsonl.",
-    ),
-    click.option(
-        "-v",
-        "--verbose",
-        is_flag=True,
-        help="Print every trial with all its expectations as it finishes.",
-    ),
+    flag("--json", "as_json", help="Print one JSON document to stdout."),
+    flag("--calls", help="Include every model call in --json and in -o FILE.json or .jsonl."),
+    flag("-v", "--verbose", help="Print every trial with all its expectations as it finishes."),
     click.option("--no-table/--table", "no_table", default=False, help="Print the summary only."),
-    click.option(
-        "--no-progress",
-        "--no-progress-bar",
-        "no_progress",
-        is_flag=True,
-        help="Don't print progress.",
-    ),
-    click.option("--exit-zero", is_flag=True, help="Exit with 0 even if trials failed."),
-    click.option(
-        "--promptfoo-exit-codes",
-        is_flag=True,
-        help="Exit with 100 if trials failed, as promptfoo does.",
-    ),
+    flag("--no-progress", "--no-progress-bar", "no_progress", help="Don't print progress."),
+    flag("--exit-zero", help="Exit with 0 even if trials failed."),
+    flag("--promptfoo-exit-codes", help="Exit with 100 if trials failed, as promptfoo does."),
 )
 
 session_options = OptionSet(spending_options, *_LOOKS, notifying)

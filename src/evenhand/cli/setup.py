@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal, cast
 import click
 
 from evenhand.cli.exits import PASSED, USAGE
-from evenhand.cli.streams import printing, say_json, say_wrapped, tell
+from evenhand.cli.options import flag
+from evenhand.cli.streams import printing, say_json, say_lines, say_wrapped, tell
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,12 +29,8 @@ _MOVED = {"translated": "translated", "changed": "changed", "left_out": "not tra
 
 @click.command(name="init", short_help="Create an example folder that runs right away.")
 @click.argument("words", nargs=-1, metavar="[FOLDER]")
-@click.option(
-    "--python", is_flag=True, help="Create eval sets in Python instead of a promptfoo config."
-)
-@click.option(
-    "--agent", is_flag=True, help="Write a skill for coding agents into this repository instead."
-)
+@flag("--python", help="Create eval sets in Python instead of a promptfoo config.")
+@flag("--agent", help="Write a skill for coding agents into this repository instead.")
 @click.option(
     "--agent-framework",
     metavar="NAME",
@@ -211,7 +208,6 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     """Eval sets from the files of another tool. The last word is the folder where it is not a file."""
     from evenhand.core.wing import part
     from evenhand.core.wording.ink import Ink, takes_colors
-    from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import note_lines
     from evenhand.doors.importers.registry import example_of
 
@@ -238,8 +234,7 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
         lines.append(
             f"      evenhand run {target} --offline   grades the recorded answers, and asks no model"
         )
-    with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in lines))
+    say_lines(lines)
     return PASSED
 
 
@@ -262,7 +257,7 @@ def _print_as_python(config: Path) -> int:
 
 
 @click.command(short_help="Check your setup: Python, keys, folders.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def doctor(as_json: bool) -> int:
     """Check your setup: Python, packages, keys, folders. Sends nothing and shows no key."""
     from evenhand.cli.doctor import doctor as look
@@ -279,7 +274,7 @@ def doctor(as_json: bool) -> int:
 
 
 @click.command(short_help="List the scorers and assertion types.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def scorers(as_json: bool) -> int:
     """List the scorers of eval sets and the assertion types of YAML files."""
     if as_json:
@@ -331,7 +326,7 @@ def _list(entries: Sequence[Entry]) -> None:
 
 
 @click.command(short_help="List the providers and how to write their ids.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def providers(as_json: bool) -> int:
     """List the providers, how to write their ids, and the environment variables that hold their keys."""
     if as_json:

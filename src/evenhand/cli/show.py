@@ -12,6 +12,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
+from evenhand.cli.options import flag
 from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import print_run, printing, tell
 
@@ -69,9 +70,8 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunF
         return narrow(run_file, where, before, say=print_note)
 
 
-with_calls = click.option(
+with_calls = flag(
     "--calls",
-    is_flag=True,
     help="Include every model call: for a CELL, -v, --json, and the formats json and jsonl.",
 )
 
@@ -81,17 +81,14 @@ with_calls = click.option(
     "run", required=False, metavar="[RUN]", type=RunName(), shell_complete=complete_runs
 )
 @click.argument("cell", required=False, metavar="[CELL]")
-@click.option(
+@flag(
     "--json",
     "as_json",
-    is_flag=True,
     help="Print one JSON document to stdout; of CELL, one a line for each repeat.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Print every trial with every expectation.")
-@click.option("--no-table", is_flag=True, help="Print the summary only.")
-@click.option(
-    "--list", "listing", is_flag=True, hidden=True, help="List all runs: `evenhand runs list`."
-)
+@flag("-v", "--verbose", help="Print every trial with every expectation.")
+@flag("--no-table", help="Print the summary only.")
+@flag("--list", "listing", hidden=True, help="List all runs: `evenhand runs list`.")
 @with_calls
 @filtered
 def show(

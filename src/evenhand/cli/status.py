@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.options import flag
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, money, put, safe, seconds, short_id
@@ -20,7 +21,7 @@ from evenhand.store.runfile import RunFile
 
 @click.command(short_help="Say how far a run is, and which of its batches are out.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def status(run: str | None, as_json: bool) -> int:
     """Say how far RUN is: trials settled, batches out and since when, and what they cost at most.
 

@@ -6,7 +6,7 @@ import codecs
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -205,3 +205,11 @@ def say_wrapped(text: str, indent: str = "") -> None:
         for line in text.split("\n"):
             pieces = folded(line, width, "", indent, whole=True)
             sys.stdout.write(without_commands("\n".join(pieces)) + "\n")
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Prints lines to stdout."""
+    from evenhand.core.wording.words import put
+
+    with printing():
+        put(sys.stdout, "".join(f"{line}\n" for line in lines))

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
-import click
 import msgspec
 from msgspec.structs import replace
 
 from evenhand.cli.grouped import OptionSet
+from evenhand.cli.options import flag
 from evenhand.cli.run_and_report import SCRIPTED, Request, settle, settled
 from evenhand.cli.run_request import Asked
 from evenhand.cli.session import Session, spending_options
@@ -106,8 +106,8 @@ class StudyPlan(Record, frozen=True):
 
 study_options = OptionSet(
     spending_options,
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
-    click.option("--no-progress", is_flag=True, help="Don't print progress."),
+    flag("--json", "as_json", help="Print one JSON document to stdout."),
+    flag("--no-progress", help="Don't print progress."),
 )
 """What every study takes: what may be spent and how fast, --json, and --no-progress."""
 

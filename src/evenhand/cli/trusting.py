@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from evenhand.cli.options import flag
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping, is_sequence
 
@@ -21,9 +20,8 @@ _PLACES = ("source", "replay", "gate", "skill", "probe", "canaries", "tryout", "
 _LONGEST = 300
 
 
-trust_option = click.option(
+trust_option = flag(
     "--trust",
-    is_flag=True,
     help="Run what the file of a run that was made elsewhere names: its paths, models and programs.",
 )
 """Lets a run that was made elsewhere say what is run."""

@@ -15,6 +15,7 @@ import click
 
 from evenhand.cli import end_as_usual
 from evenhand.cli.examples import with_examples
+from evenhand.cli.options import flag
 from evenhand.cli.streams import drop, tell
 from evenhand.core.version import __version__
 from evenhand.core.wing import all_wings, part
@@ -318,9 +319,8 @@ def _help_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
     context_settings={"help_option_names": _HELP, "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="evenhand %(version)s")
-@click.option(
+@flag(
     "--help-all",
-    is_flag=True,
     is_eager=True,
     expose_value=False,
     callback=_help_all,

@@ -64,7 +64,12 @@ def encode(value: object, *, ordered: bool = True) -> bytes:
         try:
             data = (_encoder if ordered else _as_it_is).encode(value)
         except (UnicodeEncodeError, ValueError):
-            return _slow(value, ordered=ordered)
+            return json.dumps(
+                msgspec.to_builtins(value, order="sorted" if ordered else None, enc_hook=plain),
+                allow_nan=False,
+                sort_keys=ordered,
+                separators=(",", ":"),
+            ).encode()
     except RecursionError:
         raise _too_deep() from None
     # msgspec writes NaN as null: look again before believing it, unless there are as many in sight.
@@ -203,15 +208,6 @@ def digest_of(parts: Iterable[bytes | str]) -> str:
         h.update(len(raw).to_bytes(8, "big"))
         h.update(raw)
     return h.hexdigest()
-
-
-def _slow(value: object, *, ordered: bool) -> bytes:
-    return json.dumps(
-        msgspec.to_builtins(value, order="sorted" if ordered else None, enc_hook=plain),
-        allow_nan=False,
-        sort_keys=ordered,
-        separators=(",", ":"),
-    ).encode()
 
 
 def refuse_nan(value: object) -> None:

@@ -289,12 +289,6 @@ class NoOutput(BadRequest):
     slug = "no-output"
 
 
-class FailedCode(BadRequest):
-    """A function or a program of yours that stands for a model raised, hung, or returned what it may not."""
-
-    slug = "code"
-
-
 class MissedAssert(Record, frozen=True):
     """An assert that did not hold.
 
@@ -322,6 +316,12 @@ class CodeError(EvenhandError):
     slug = "code"
     missed: MissedAssert | None = None
     key: str = ""
+
+
+class FailedCode(BadRequest):
+    """A function or a program of yours that stands for a model raised, hung, or returned what it may not."""
+
+    slug = CodeError.slug  # whoever wrote the code has one section of docs/errors.md to read
 
 
 class TemplateError(EvenhandError):

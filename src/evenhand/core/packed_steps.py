@@ -45,12 +45,10 @@ def read_steps(rows: Sequence[bytes]) -> tuple[Step, ...]:
         ValueError: A row is damaged.
     """
     return tuple(
-        _read(step) for data in rows for step in cast("list[Any]", decode(_unpacked(data)))
+        msgspec.convert(step, Step)
+        for data in rows
+        for step in cast("list[Any]", decode(_unpacked(data)))
     )
-
-
-def _read(value: object) -> Step:
-    return msgspec.convert(value, Step)
 
 
 def _unpacked(data: bytes) -> bytes:

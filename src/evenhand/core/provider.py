@@ -15,8 +15,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
-from msgspec import field
-
 from evenhand.core.message import Prompt, Reply, Task
 from evenhand.core.record import Record
 
@@ -304,10 +302,24 @@ def says(provider: Provider, what: Saying) -> bool:
 
 
 class Price(Record, frozen=True):
-    """US dollars per million tokens, with the day on which the vendor's page said so."""
+    """US dollars per million tokens.
+
+    Attributes:
+        usd_in: Of what is sent.
+        usd_out: Of what is answered, thoughts included.
+        usd_cached: Of what is sent and read from the vendor's cache; None for the price of all that is sent.
+        as_of: The month in which it was right; `config` or `given` where the user says what a token costs.
+        long: Where long input costs more: what all tokens of a call cost that sends more than `long_from`.
+        long_from: That number of tokens.
+    """
 
     usd_in: float
     usd_out: float
     usd_cached: float | None = None
     as_of: str = ""
-    extra: Mapping[str, float] = field(default_factory=dict)
+    long: Price | None = None
+    long_from: int = 0
+
+    def at(self, tokens_in: int) -> Price:
+        """What the tokens of a call cost that sends so many."""
+        return self.long if self.long is not None and tokens_in > self.long_from else self

@@ -137,7 +137,7 @@ class Finished(Record, frozen=True):
     last_words: tuple[str, ...] = ()
 
 
-def run(
+async def settle(
     plan: Plan,
     settings: Settings | None = None,
     *,
@@ -147,7 +147,7 @@ def run(
     resumed: TellResumed | None = None,
     tell: Tell | None = None,
 ) -> Finished:
-    """Runs a plan, and waits for it.
+    """Runs a plan on the running loop; `run` waits for it.
 
     Args:
         settings: How; by default as the plan says.
@@ -163,24 +163,6 @@ def run(
             of a model is not known.
         StoreError: The run cannot be kept, or another process is writing it.
     """
-    return waited_for(
-        settle(
-            plan, settings, resume=resume, progress=progress, note=note, resumed=resumed, tell=tell
-        )
-    )
-
-
-async def settle(
-    plan: Plan,
-    settings: Settings | None = None,
-    *,
-    resume: Path | None = None,
-    progress: ShowProgress | None = None,
-    note: Note | None = None,
-    resumed: TellResumed | None = None,
-    tell: Tell | None = None,
-) -> Finished:
-    """Runs a plan on the running loop; see `run`."""
     settings = settings or Settings()
     _look_at_numbers(settings)
     look_at_size(plan)
@@ -313,7 +295,7 @@ class _Start(Record, frozen=True, kw_only=True):
             journal.path,
             lock_of(journal.path),
             _crumbs(journal.path),
-            _cache_file(settings, home),
+            cache_folder(settings.cached_in or home) / "answers.db",
         )
         try:
             return await run_surrounded(runner, session, own)
@@ -396,11 +378,7 @@ class _Start(Record, frozen=True, kw_only=True):
 
 def home_of(plan: Plan, settings: Settings) -> Path:
     """The folder that keeps a new run."""
-    return settings.home or home_for(_source(plan))
-
-
-def _cache_file(settings: Settings, home: Path) -> Path:
-    return cache_folder(settings.cached_in or home) / "answers.db"
+    return settings.home or home_for(Path(plan.source) if plan.source else None)
 
 
 def _told(words: Sequence[Word]) -> tuple[str, ...]:
@@ -443,6 +421,10 @@ def waiting(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 
     wait.__name__ = wait.__qualname__ = work.__name__.removesuffix("_async")
     return checked(wait)
+
+
+run = waiting(settle)
+"""`settle`, waited for, from code that is not async."""
 
 
 def waited_for(work: Coroutine[Any, Any, T]) -> T:
@@ -530,10 +512,6 @@ def _most(plan: Plan, settings: Settings) -> float | None:
     if settings.free or not settings.sends:
         return None
     return plan.options.max_cost_usd if settings.max_cost_usd is None else settings.max_cost_usd
-
-
-def _source(plan: Plan) -> Path | None:
-    return Path(plan.source) if plan.source else None
 
 
 def _crumbs(run_file: Path) -> Path:

@@ -172,7 +172,9 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
             an infinity, a text, or beyond 1e100.
     """
     if not isinstance(score, Score):
-        raise not_a_score(expectation, score)
+        raise CodeError(
+            f"{type(expectation.scorer).__name__}.score returned {type(score).__name__}, not a Score"
+        )
     value = score.value
     if value is not None and type(value) is not float:
         value = _number(expectation, value)
@@ -229,7 +231,7 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
             )
         state = "pass" if score.passed else "fail"
     if value is not None:
-        if score.passed is None and not _decided(expectation):
+        if score.passed is None and not (_bounded(expectation) or expectation.only_measured):
             raise UsageError(
                 f"{label_of(expectation.scorer)} gave {value:g} without a verdict, and there is no bound",
                 hint="Write at_least= or at_most=, or return a Score that has `passed`.",
@@ -260,10 +262,6 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
 
 def _bounded(expectation: Expectation) -> bool:
     return expectation.at_least is not None or expectation.at_most is not None
-
-
-def _decided(expectation: Expectation) -> bool:
-    return _bounded(expectation) or expectation.only_measured
 
 
 def _why(reason: str, bound: str) -> str:
@@ -308,24 +306,22 @@ def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
     )
 
 
-def problem_outcome(error: EvenhandError) -> Outcome:
-    """What a trial's code did wrong beside what it expects, as one of its outcomes."""
-    return Outcome(
-        name="the trial's own code",
-        outcome="error",
-        score=None,
-        reason=first_line(error),
-        error=error.slug,
-        hint=error.hint,
-    )
-
-
 def with_problems(
     verdict: Verdict, outcomes: Sequence[Outcome], problems: Sequence[EvenhandError]
 ) -> tuple[Verdict, tuple[Outcome, ...]]:
     """A trial's verdict and outcomes with what its code did wrong: it does not pass then, whatever its rule says."""
     unique = {(problem.message, problem.hint): problem for problem in problems}
-    added = tuple(map(problem_outcome, unique.values()))
+    added = tuple(
+        Outcome(
+            name="the trial's own code",
+            outcome="error",
+            score=None,
+            reason=first_line(error),
+            error=error.slug,
+            hint=error.hint,
+        )
+        for error in unique.values()
+    )
     if added and verdict.outcome in ("pass", "not_applicable"):
         verdict = Verdict("error", None, added[0].reason, verdict.named_scores)
     return verdict, (*outcomes, *added)
@@ -334,13 +330,6 @@ def with_problems(
 def resting_on(calls: Sequence[tuple[str, int]], outcome: Outcome) -> Outcome:
     """The outcome, with the calls that were made for it; a call that was made for several of its parts counts once."""
     return replace(outcome, rests_on=tuple(dict.fromkeys(calls))) if calls else outcome
-
-
-def not_a_score(expectation: Expectation, value: object) -> CodeError:
-    """What to say of a scorer that returned something else."""
-    return CodeError(
-        f"{type(expectation.scorer).__name__}.score returned {type(value).__name__}, not a Score"
-    )
 
 
 def raise_if_final(error: BaseException) -> None:

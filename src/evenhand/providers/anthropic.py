@@ -295,7 +295,9 @@ def _cost(price: Price | None, tokens: Usage, usage: Mapping[str, Any]) -> float
     if price is None or total is None or not written:
         return total
     hour = number(as_mapping(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
-    return total + (0.25 * written + 0.75 * (hour or 0)) * price.usd_in / 1e6
+    return (
+        total + (0.25 * written + 0.75 * (hour or 0)) * price.at(tokens.tokens_in or 0).usd_in / 1e6
+    )
 
 
 def _thought(body: bytes) -> str:

@@ -146,7 +146,9 @@ class AppCall:
 
     def __post_init__(self) -> None:
         self.label = self.id
-        self.text = _text_of(self.body)
+        # The conversation of any of these APIs: system prompt first, a blank line between messages.
+        parts = [self.body.get(name) for name in _WORDS]
+        self.text = "\n\n".join(filter(None, map(_plain, parts)))
         endpoint = self.place.endpoint if self.place is not None else None
         self.streams = endpoint is not None and bool(self.body.get("stream", endpoint.streams))
         meant = {name: self.headers[name] for name in _MEANT if name in self.headers}
@@ -559,12 +561,6 @@ def _key(headers: Mapping[str, str], url: str) -> str:
     bearer = headers.get("authorization", "").removeprefix("Bearer ")
     in_address = parse_qs(urlsplit(url).query).get("key", [""])[0]  # as Google takes it, too
     return next(filter(None, known), "") or bearer or in_address
-
-
-def _text_of(body: Mapping[str, Any]) -> str:
-    """The conversation of any of these APIs: system prompt first, a blank line between messages."""
-    parts = [body.get(name) for name in _WORDS]
-    return "\n\n".join(filter(None, map(_plain, parts)))
 
 
 def _plain(content: object) -> str:

@@ -236,7 +236,9 @@ class Exchange:
                 return None
         self._length += len(data)
         if self._length > self.most:
-            self.error = _too_long(self._url, self.most)
+            self.error = BadReply(
+                f"{host_of(self._url)} answered with more than {self.most // 2**20} MB", billed=True
+            )
             return 0
         self._pieces.append(data)
         if self._listener is not None:
@@ -402,7 +404,3 @@ def _unreadable(url: str, encoding: str) -> BadRequest:
         hint="Have the server answer in gzip, or in none. If you sign accept-encoding, sign `gzip, deflate`.",
         billed=True,
     )
-
-
-def _too_long(url: str, largest: int) -> BadReply:
-    return BadReply(f"{host_of(url)} answered with more than {largest // 2**20} MB", billed=True)

@@ -80,7 +80,9 @@ class Row(Record, frozen=True):
             return [content]
         if content is None or isinstance(content, (str, list, tuple)):
             return cast("object", content)
-        return _written_out(content)
+        if isinstance(content, bool):
+            return "true" if content else "false"
+        return str(content)
 
     @property
     def blocks(self) -> Sequence[object]:
@@ -484,9 +486,3 @@ def result_name(row: Row, names: Mapping[str, str], *, told: bool = False) -> st
             "Write the name of the tool that was called.",
         )
     return known or name
-
-
-def _written_out(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)

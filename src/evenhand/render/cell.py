@@ -57,7 +57,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     if not places and variants:
         places = _places(run, cases_called(run, grid, case), variants)
     if places:
-        return _read(run, places)
+        return [trial for trial in map(run.trial, places) if trial is not None]
     if not colon:
         raise _no_case(what, run, grid, ref)
     if not variants:
@@ -131,10 +131,6 @@ def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
         if number.isdecimal() and len(number) <= _DIGITS and 0 < int(number) <= len(every)
         else []
     )
-
-
-def _read(run: RunFile, places: list[int]) -> list[TrialResult]:
-    return [trial for trial in map(run.trial, places) if trial is not None]
 
 
 def cell_lines(

@@ -97,7 +97,9 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     ]
     text += [""] if text else []
     few = dict.fromkeys(filter(None, (_too_few(one) for one in comparison.results)))
-    shared = _withheld(comparison)
+    # What leaves several results open is told once.
+    reasons = [result.withheld for result in comparison.results if result.withheld]
+    shared = [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
     unchanged = _unchanged(comparison)
     folded_away = {id(one) for several in unchanged.values() for one in several}
     shown = [r for r in comparison.results if not r.same_as and id(r) not in folded_away]
@@ -173,12 +175,6 @@ def same_results(of: Compared, results: Iterable[Compared]) -> Iterator[str]:
     ]
     if names:
         yield f"{', '.join(names)}: the same as {safe(of.metric)}"
-
-
-def _withheld(comparison: ComparedRuns) -> list[str]:
-    """Why nothing can be concluded from several results: that is told once."""
-    reasons = [result.withheld for result in comparison.results if result.withheld]
-    return [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
 
 
 def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]) -> Iterator[str]:

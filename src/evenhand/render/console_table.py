@@ -49,7 +49,8 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     rates_ = _TableColumn(" passed", rate_texts(rates(run), 7), left=True)
     extra = _extra(run, grid)
     every = [_names(run, grid, nested=nested) for nested in (False, True)]
-    head = _head(run)
+    meta = run.meta
+    head = "test" if is_of_pytest(meta.title, meta.variants) else column_head(meta.variants)
     forms = [
         (names, fitting, each)
         for each in (head, "")  # where the heading has no room, the names may have
@@ -92,11 +93,6 @@ def _above(run: RunFile, grid: Grid, width: int, *, nested: bool) -> list[str]:
     """The names by themselves, each with its number, in as many lines as it takes."""
     names = column_list(run.meta.variants, grid.names, nested=nested, room=width - 2)
     return [line for name in names for line in name.lines(width)]
-
-
-def _head(run: RunFile) -> str:
-    meta = run.meta
-    return "test" if is_of_pytest(meta.title, meta.variants) else column_head(meta.variants)
 
 
 def _extra(run: RunFile, grid: Grid) -> list[_TableColumn]:

@@ -67,37 +67,32 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
     elif left and calibrated == "accepted":
         lines = ["  judged metrics (accepted without calibration)"]
+    texts: list[str] = []
     undecided = calibrated == "required" and verdict_of(run) == "undecided"
     for miss in corrected_misses(run) if undecided else ():
         of_scores = miss.corrected is not miss.rate.corrected
         number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
         bound = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
-        lines += folded(
-            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}",
-            width,
-            "    ",
-            "      ",
+        texts.append(
+            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}"
         )
-    for line in _metric_lines(rates, names):
-        lines += folded(line, width, "    ", "      ", names=names)
-    for pairs, correction in rankings:
-        lines += folded(
-            f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}",
-            width,
-            "    ",
-            "      ",
-        )
+    texts += _metric_lines(rates, names)
+    texts += [
+        f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}"
+        for pairs, correction in rankings
+    ]
     if has_cascade(run):
-        for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
-            lines += folded(safe(line), width, "    ", "      ")
+        texts += map(safe, cascade_lines(run, judgements(run, verdicts_only=True).metrics))
     if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):
         name = short_id(run.meta.id)
         again = f"evenhand label {name} --draw 60, then evenhand calibrate {name}"
-        lines += folded(f"to calibrate again: {again}", width, "    ", "      ")
+        texts.append(f"to calibrate again: {again}")
+    if note := of_clusters(run.meta.variants[index] for index in {one.variant for one in rates}):
+        texts.append(note)
     canaries = canaries_of(run)
-    clusters = of_clusters(run.meta.variants[index] for index in {one.variant for one in rates})
-    for sentence in (clusters, *(() if canaries is None else canary_sentences(canaries))):
-        lines += folded(sentence, width, "    ", "      ") if sentence else ()
+    texts += () if canaries is None else canary_sentences(canaries)
+    for text in texts:
+        lines += folded(text, width, "    ", "      ", names=names)
     return lines
 
 

@@ -62,7 +62,10 @@ def bound_words(required: Requirement) -> str:
 def why(one: Held) -> str:
     """What leaves the verdict open, or how little it says beyond these cases; empty for a sure one."""
     if one.variant is None:
-        return _why_nothing(one)
+        if one.errors:
+            return f"unknown, with {count(one.errors, 'trial')} in error or not run"
+        there = ", ".join(map(safe, one.there[:12])) or "nothing"
+        return f"no trial has this metric; there are: {there}"
     if one.decided:
         do = "does" if one.cases == 1 else "do"
         return "" if one.state != "open" else f"{count(one.cases, 'case')} {do} not decide it"
@@ -91,10 +94,3 @@ def _line(one: Held, names: Sequence[str]) -> str:
     join = ": " if one.state == "open" else "; "
     text = f"{_MARKS[one.state]} {name}{what} {value}, wanted {bound}"
     return f"{text}{join}{because}" if because else text
-
-
-def _why_nothing(one: Held) -> str:
-    if one.errors:
-        return f"unknown, with {count(one.errors, 'trial')} in error or not run"
-    there = ", ".join(map(safe, one.there[:12])) or "nothing"
-    return f"no trial has this metric; there are: {there}"

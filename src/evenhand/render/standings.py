@@ -15,7 +15,7 @@ from evenhand.analysis.summaries.share_rows import (
     ChanceRate,
 )
 from evenhand.analysis.trust.ranking_corrections import Standing, Standings, standings
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.variant import RunVariant, Variant
 from evenhand.core.wording.words import columns, count, padded, percents, safe, share_words
@@ -72,7 +72,13 @@ def standing_notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
         yield f"if both are equally good, the judge prefers the one shown first {chance} of the time"
     if one.apart:
         yield f"never compared with these: {_listed([names[v] for v in one.apart], 'and')}"
-    yield _basis(one)
+    judges = f" of {', '.join(map(safe, one.judges))}" if one.judges else ""
+    parts = [f"{count(one.answers, 'answer')}{judges} about {count(one.cases, 'case')}"]
+    if one.ties is not None:
+        parts.append(f"{percents(one.ties, one.ties)} ties")
+    if one.errors:
+        parts.append(f"{one.errors:,} more missing")
+    yield f"{', '.join(parts)}; {one.correction.words}"
 
 
 def _first(one: Standings, names: Sequence[str]) -> str:
@@ -84,16 +90,6 @@ def _first(one: Standings, names: Sequence[str]) -> str:
         return f"{best} beats {'all others' if rest > 1 else names[one.ranked[1].variant]}"
     others = _listed([names[v] for v in one.not_behind], "or")
     return f"not decided: whether {best} beats {others}"
-
-
-def _basis(one: Standings) -> str:
-    judges = f" of {', '.join(map(safe, one.judges))}" if one.judges else ""
-    parts = [f"{count(one.answers, 'answer')}{judges} about {count(one.cases, 'case')}"]
-    if one.ties is not None:
-        parts.append(f"{percents(one.ties, one.ties)} ties")
-    if one.errors:
-        parts.append(f"{one.errors:,} more missing")
-    return f"{', '.join(parts)}; {one.correction.words}"
 
 
 def _both(one: Standing) -> str:
@@ -187,12 +183,9 @@ def standing_rows(run: RunFile, places: Sequence[int] | None = None) -> list[Run
 
 
 def _row(one: Standings, variants: Sequence[Variant]) -> RunRanking:
-    return RunRanking(
-        name=one.name,
-        judges=one.judges,
-        cases=one.cases,
-        answers=one.answers,
-        errors=one.errors,
+    return filled(
+        RunRanking,
+        one,
         tie_rate=one.ties,
         ranked=[
             RunPlace(

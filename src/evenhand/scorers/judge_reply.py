@@ -53,10 +53,7 @@ def read_ruling(text: str, *, scale: tuple[float, float] | None = (0.0, 1.0)) ->
     Raises:
         JudgeError: There is none, there are several that differ, or it cannot be read without guessing.
     """
-    return _ruling(the_object(text, ("pass", "score")), scale)
-
-
-def _ruling(value: Mapping[str, object], scale: tuple[float, float] | None) -> Ruling:
+    value = the_object(text, ("pass", "score"))
     passed = yes_or_no(value["pass"]) if value.get("pass") is not None else None
     score = number(value["score"], scale) if value.get("score") is not None else None
     if passed is None and score is None:

@@ -233,7 +233,9 @@ def wording_part(wordings: Sequence[Sequence[float]]) -> tuple[Part, Part]:
     free = len(wordings) - 1
     rest = _of_mean([square / free * n / (n - 1) for square in left], None, CONFIDENCE)
     moved = _variance(rows)
-    low, high = (moved * free / _chi2_quantile(q, free) for q in _tails(CONFIDENCE))
+    low, high = (
+        moved * free / _chi2_quantile(q, free) for q in ((1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2)
+    )
     return _rest(Part(moved, low, high), _scaled(rest, rest.value / n)), rest
 
 
@@ -359,10 +361,6 @@ def _harmonic(sizes: Iterable[int]) -> float:
     inverses = [1 / size for size in sizes]
     # Of equal sizes it is that size, and not one with a last digit more.
     return round(len(inverses) / math.fsum(inverses), 9)
-
-
-def _tails(confidence: float) -> tuple[float, float]:
-    return (1 + confidence) / 2, (1 - confidence) / 2
 
 
 def _chi2_quantile(share: float, free: int) -> float:

@@ -45,17 +45,25 @@ def make_folder(folder: Path) -> None:
     Raises:
         OSError: It cannot be made.
     """
-    new = [
-        place for place in (folder, *folder.parents) if place.name == HOME and not place.exists()
-    ]
+    for home in reversed((folder, *folder.parents)):
+        if home.name == HOME and not home.exists():
+            _make_home(home)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for home in new:
-        # Another process may have been faster, and no run depends on it.
-        with (
-            contextlib.suppress(OSError),
-            (home / ".gitignore").open("x", encoding="utf-8") as file,
-        ):
-            file.write(_IGNORE)
+
+
+def _make_home(home: Path) -> None:
+    """Makes a `.evenhand` that has its .gitignore from the start, whenever its maker is killed."""
+    new = home.with_name(f"{HOME}.new")
+    home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # No run depends on the .gitignore: where it can't be written, the folder is made without.
+    with contextlib.suppress(OSError):
+        new.mkdir(exist_ok=True, mode=0o700)
+        (new / ".gitignore").write_text(_IGNORE, "utf-8")
+        new.rename(home)  # refused where another process was faster: its folder is not empty
+    if home.exists():
+        with contextlib.suppress(OSError):
+            (new / ".gitignore").unlink()
+            new.rmdir()
 
 
 def signed(meta: RunMeta, home: Path) -> RunMeta:
@@ -173,6 +181,15 @@ def held(path: Path) -> bool:
         return False
     finally:
         os.close(fd)
+
+
+def holder(path: Path) -> int | None:
+    """The number of the process of this machine that holds a lock; None where none does, or where it isn't known."""
+    if not held(path):
+        return None
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        return int(path.read_text("utf-8").split()[1])
+    return None
 
 
 @contextlib.contextmanager

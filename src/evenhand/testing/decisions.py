@@ -140,7 +140,12 @@ def _answer(question: AskedQuestion, reply: object) -> dict[str, Any] | None:
     if reply == "refusal":
         return {"type": "refusal"}
     if question.kind in ("predicate", "noul", "yes_no"):
-        return _yes_or_no(question, _likely_yes(reply, question))
+        yes = _likely_yes(reply, question)
+        if question.kind == "predicate":
+            return {"type": "predicate", "probability": yes}
+        if question.kind == "noul":
+            return {"type": "noul", "noul": yes, "confidence": max(yes, 1 - yes)}
+        return {"type": "yes_no", "probabilities": {"yes": yes, "no": 1 - yes}, "label_mass": 0.99}
     numbers = _shares(question, reply)
     best = max(range(len(numbers)), key=lambda place: _comparable(numbers[place]), default=0)
     by_name = dict(zip(question.options, numbers, strict=True))
@@ -157,14 +162,6 @@ def _answer(question: AskedQuestion, reply: object) -> dict[str, Any] | None:
         "legend": {str(place): words for place, words in legend.items()},
         "_options": question.options,
     }
-
-
-def _yes_or_no(question: AskedQuestion, yes: Any) -> dict[str, Any]:
-    if question.kind == "predicate":
-        return {"type": "predicate", "probability": yes}
-    if question.kind == "noul":
-        return {"type": "noul", "noul": yes, "confidence": max(yes, 1 - yes)}
-    return {"type": "yes_no", "probabilities": {"yes": yes, "no": 1 - yes}, "label_mass": 0.99}
 
 
 def _likely_yes(reply: object, question: AskedQuestion) -> Any:

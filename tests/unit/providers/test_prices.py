@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
 import pytest
+import yaml
 
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt, Usage
@@ -14,9 +16,11 @@ from evenhand.doors import recording
 from evenhand.doors.promptfoo.load import load
 from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.providers.catalog import create
-from evenhand.providers.prices import cost, price_of
+from evenhand.providers.prices import _LISTED, _lists, bound, cost, is_price, price_of
 
 NO_PRICES = [-0.0001, -1, math.nan, math.inf, -math.inf, 1e300, "free", "nan", True, [], {}]
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("key", ["cost", "inputCost", "outputCost"])
@@ -87,7 +91,7 @@ def test_a_bound_that_nobody_can_pay_is_a_number(tmp_path):
         ("anthropic:messages:claude-opus-4-5-20251101", (5.0, 25.0)),
         ("openrouter:openai/gpt-5-mini", (0.25, 2.0)),
         ("mistral:mistral-large-latest", (0.5, 1.5)),
-        ("deepseek:deepseek-chat", (0.14, 0.28)),
+        ("google:gemini-2.5-pro", (1.25, 10.0)),
         ("xai:grok-4-fast-reasoning", (0.2, 0.5)),
     ],
 )
@@ -96,7 +100,7 @@ def test_a_gateway_is_taken_to_charge_the_list_price_of_the_models_name(id_, usd
     base = {"apiBaseUrl": "http://gateway.example/v1", "apiKey": "k"}
     provider = create(id_, config=base, env={}, base=Path())
     assert (provider.price.usd_in, provider.price.usd_out) == usd
-    assert provider.price.as_of in ("2025-11", "2026-09")
+    assert provider.price.as_of >= "2026-09"
     own = create(id_, config={**base, "cost": 0.000001}, env={}, base=Path())
     assert (own.price.usd_in, own.price.as_of) == (pytest.approx(1.0), "config")
 
@@ -142,11 +146,57 @@ def test_what_no_list_has_stays_without_a_price(id_):
     assert provider.price is None
 
 
-def test_the_newest_list_that_has_a_model_counts():
-    """Prices fall."""
-    found = price_of("deepseek", "deepseek-chat", {})
-    assert found is not None
-    assert (found.usd_in, found.as_of) == (0.14, "2026-09")
+def test_long_input_has_the_price_of_long_input_for_all_of_its_tokens():
+    """A call is bounded by it, too. What is read from the cache is a part of the input."""
+    price = price_of("google", "gemini-2.5-pro", {})
+    assert price is not None
+    short, long = (cost(price, Usage(n, 1_000, tokens_cached=100_000)) for n in (200_000, 200_001))
+    assert short == pytest.approx((100_000 * 1.25 + 100_000 * 0.125 + 1_000 * 10) / 1e6)
+    assert long == pytest.approx((100_001 * 2.5 + 100_000 * 0.25 + 1_000 * 15) / 1e6)
+    assert bound(price, 200_001, 1_000) == pytest.approx((200_001 * 2.5 + 1_000 * 15) / 1e6)
+
+
+def test_a_vendor_that_charges_by_the_hour_of_the_day_has_no_list_price():
+    """Any number would be wrong for some of the calls."""
+    assert price_of("deepseek", "deepseek-v4-flash", {}) is None
+
+
+def test_each_listed_price_is_one():
+    """From 0 on, answers cost no less than 0, and long input no less than short."""
+    for vendor, models in _lists().items():
+        for name, price in models.items():
+            assert is_price(price.usd_in), (vendor, name)
+            assert is_price(price.usd_out), (vendor, name)
+            assert price.usd_cached is not None, (vendor, name)
+            assert 0 <= price.usd_cached <= price.usd_in, (vendor, name)
+            if price.long is not None:
+                assert price.long.usd_in >= price.usd_in, (vendor, name)
+                assert price.long_from >= 100_000, (vendor, name)
+
+
+def test_every_price_that_we_keep_is_listed():
+    """After an edit of `kept_prices.yml`, `just prices` has been run."""
+    kept = yaml.safe_load((ROOT / "packaging" / "kept_prices.yml").read_text("utf-8"))
+    listed = json.loads(_LISTED.read_bytes())
+    rows = [
+        (month, vendor, name, row)
+        for month, vendors in kept.items()
+        for vendor, names in vendors.items()
+        for name, row in names.items()
+    ]
+    assert len(rows) > 50
+    assert [row for row in rows if listed[row[0]][row[1]].get(row[2]) != row[3]] == []
+
+
+def test_a_price_that_we_keep_counts_whatever_the_other_list_says_of_its_family():
+    """The longest name counts: `mistral-large` is an older model's name in the other list."""
+    kept, family = (
+        price_of("mistral", name, {}) for name in ("mistral-large-latest", "mistral-large")
+    )
+    assert kept is not None
+    assert family is not None
+    assert (kept.usd_in, kept.as_of) == (0.5, "2026-09")
+    assert family.usd_in == 2
 
 
 def test_a_snapshot_with_a_price_of_its_own_costs_that_and_not_its_familys():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +75,36 @@ def test_what_somebody_decided_about_the_folder_stays(tmp_path: Path):
     (home / ".gitignore").write_text("cache/\n")
     keep_a_run(home)
     assert (home / ".gitignore").read_text() == "cache/\n"
+
+
+def test_a_home_is_ignored_from_its_first_moment(tmp_path: Path):
+    """A process that is killed at any step, and the next one, leave nothing that git would commit."""
+    home = tmp_path / ".evenhand"
+    code = """
+import os, sys
+from pathlib import Path
+from evenhand.store.home import make_folder
+def end(event, arguments):
+    global left
+    if event in ("os.mkdir", "open", "os.rename") and sys.argv[1] in str(arguments[0]):
+        left -= 1
+        if left == 0:
+            os._exit(9)
+sys.addaudithook(end)
+home = Path(sys.argv[1]) / ".evenhand"
+for killed_at in range(1, 7):
+    left = killed_at
+    if os.fork() == 0:
+        make_folder(home / "runs")
+        os._exit(0)
+    os.wait()
+    left = 0
+    print(home.exists(), (home / ".gitignore").is_file() and (home / ".gitignore").read_text()[-2:])
+"""
+    done = subprocess.check_output([sys.executable, "-c", code, tmp_path], text=True).splitlines()
+    assert set(done) == {"False False", "True *", ""}
+    assert (home / "runs").is_dir()
+    assert list(tmp_path.iterdir()) == [home]
 
 
 def test_a_folder_around_the_new_one_is_marked_too(tmp_path: Path):

@@ -124,7 +124,12 @@ def cluster_hint(run: RunFile) -> str:
         column = columns[one.variant]
         case = written_case(one.case)
         if case not in column:
-            column[case] = _values({**one.metadata, **one.vars})
+            # Lists and objects are nothing to belong to.
+            column[case] = {
+                name: encode(value)
+                for name, value in {**one.metadata, **one.vars}.items()
+                if isinstance(value, str | int | float)
+            }
     sums = run.sums()
     tallies = [dict(sums.of_column(variant.index).items()) for variant in variants]
     best = most_alike(list(zip(columns, tallies, strict=True)))
@@ -183,10 +188,3 @@ def _test(key: str, groups: Sequence[Sequence[float]]) -> Alike:
     p = 1 - beta_share((k - 1) / 2, (n - k) / 2, min(1.0, between / whole))
     squares = math.fsum(math.fsum(value - mean for value in group) ** 2 for group in groups)
     return Alike(key, k, squares / whole, max(0.0, p))
-
-
-def _values(named: Mapping[str, object]) -> dict[str, bytes]:
-    """The variables by name that are texts, numbers or truth values: lists and objects are nothing to belong to."""
-    return {
-        name: encode(value) for name, value in named.items() if isinstance(value, str | int | float)
-    }

@@ -71,14 +71,11 @@ class Grid:
         elif row.outcome == "error" and len(self.errors[variant]) < KEPT_ERRORS:
             self.errors[variant].append(index)
         elif row.outcome == "fail":
-            self._fail(variant, index, row.score)
-
-    def _fail(self, variant: int, index: int, score: float | None) -> None:
-        if len(self.failed[variant]) < KEPT:
-            self.failed[variant].append(index)
-        if score is not None:
-            low, high = self.scores[variant] or (score, score)
-            self.scores[variant] = min(low, score), max(high, score)
+            if len(self.failed[variant]) < KEPT:
+                self.failed[variant].append(index)
+            if row.score is not None:
+                low, high = self.scores[variant] or (row.score, row.score)
+                self.scores[variant] = min(low, row.score), max(high, row.score)
 
     def state(self, variant: int, case: str) -> str:
         """What became of a cell: pass, fail, error, not_applicable, `mixed` repeats, or `missing`."""

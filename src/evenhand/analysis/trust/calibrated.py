@@ -266,19 +266,16 @@ def judged_rows(run: RunFile) -> list[RunJudged]:
             raw=rate.raw._asdict(),
             corrected=estimate_row(rate.corrected),
             calibration=rate.status,
-            mean=rate.mean and _mean_row(rate.mean),
+            mean=rate.mean
+            and RunJudgedMean(
+                scale=rate.mean.scale,
+                raw=rate.mean.raw._asdict(),
+                corrected=estimate_row(rate.mean.corrected),
+                labels=rate.mean.labels,
+            ),
         )
         for rate in judged_rates(run)
     ]
-
-
-def _mean_row(mean: JudgedMean) -> RunJudgedMean:
-    return RunJudgedMean(
-        scale=mean.scale,
-        raw=mean.raw._asdict(),
-        corrected=estimate_row(mean.corrected),
-        labels=mean.labels,
-    )
 
 
 class _Labels(Record, frozen=True):

@@ -16,6 +16,7 @@ from evenhand.analysis.trust.calibration_document import CalibrationCascade
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric
 from evenhand.analysis.trust.judgements.strata import uniform_of
 from evenhand.core.cascade import JOINS
+from evenhand.core.document import filled
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, money, percent
@@ -61,19 +62,12 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
         """The keys of `evenhand.calibration/1`; None where later runs have no limits to go by."""
         if self.limits is None:
             return None
-        return CalibrationCascade(
-            metric=self.metric,
-            cascade=self.cascade,
-            risk=self.risk,
+        return filled(
+            CalibrationCascade,
+            self,
             confidence=1 - DELTA,
             first=self.limits.first,
             then=self.limits.then,
-            decided_first=self.decided_first,
-            decided_then=self.decided_then,
-            items=self.items,
-            labels=self.labels,
-            questions=self.questions,
-            systems=self.systems,
             judges=list(self.judges),
         )
 

@@ -15,7 +15,6 @@ from evenhand.analysis.trust.judgements.judged import (
 )
 from evenhand.core.encoding import digest, encode
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome
 from evenhand.core.wording.words import count, interval, percent
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.correction import Estimate
@@ -127,18 +126,14 @@ def _members(trial: TrialResult, key: Key) -> list[tuple[str, bool]]:
     verdicts: list[tuple[str, bool]] = []
     for place, outcome in enumerate(trial.outcomes):
         if (metric_of(outcome), judge_of(outcome)) == key:
-            members = _verdicts_of_members(outcome)
+            members = [
+                (str(row.get("judge", "")), passed)
+                for row in members_of(outcome)
+                if isinstance(passed := row.get("passed"), bool)
+            ]
             often = Counter(name for name, _ in members)
             verdicts += [(f"{place} {name}", passed) for name, passed in members if often[name] > 1]
     return verdicts
-
-
-def _verdicts_of_members(outcome: Outcome) -> list[tuple[str, bool]]:
-    return [
-        (str(row.get("judge", "")), passed)
-        for row in members_of(outcome)
-        if isinstance(passed := row.get("passed"), bool)
-    ]
 
 
 def _repeats(votes: Votes) -> Audit:

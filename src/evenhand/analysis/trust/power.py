@@ -33,7 +33,7 @@ from evenhand.analysis.trust.power_document import (
     PowerSample,
     PowerWording,
 )
-from evenhand.core.document import as_object
+from evenhand.core.document import as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES
 from evenhand.stats.bounded import mean_on_scale
@@ -489,14 +489,13 @@ class Power(Record, frozen=True):
         pilot = self.pilot
         labels = [(judge, *self.labels(judge)) for judge in pilot.judges]
         return as_object(
-            PowerDocument(
+            filled(
+                PowerDocument,
+                self,
                 schema=SCHEMA,
                 rate=pilot.rate,
-                difference=self.difference,
-                differing=self.differing,
                 assumed=pilot.differing is None,
                 alike=pilot.alike_or_assumed if self.rests_on_correlation else None,
-                cases=self.cases,
                 cases_low=(self.cases_range or (None, None))[0],
                 cases_high=(self.cases_range or (None, None))[1],
                 changes=self.changes(),
@@ -504,24 +503,20 @@ class Power(Record, frozen=True):
                     PowerCorrelation(alike=alike, cases=cases)
                     for alike, cases in self.by_correlation()
                 ],
-                effect=self.effect,
                 least=self.least(),
                 parts=pilot.parts,
                 sides=2 if pilot.measured else 1,
                 judges=list(pilot.again),
                 wording=pilot.wording,
-                could_show=self.could_show,
                 repeats=[
                     PowerRepeats(repeats=k, cases=cases, trials=cases * k)
                     for k, cases in self.repeats()
                 ],
                 labels=[
-                    PowerLabels(
-                        metric=judge.metric,
+                    filled(
+                        PowerLabels,
+                        judge,
                         half_width=self.half_width,
-                        rate=judge.rate,
-                        rho2=judge.rho2,
-                        judged=judge.judged,
                         judged_cases=judge.cases,
                         labels=with_judge,
                         without_judge=alone,

@@ -12,6 +12,7 @@ from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, certai
 from evenhand.analysis.trust.judgements.strata import uneven, uniform_of
 from evenhand.analysis.trust.labels.drawing import DrawnItem
 from evenhand.core.cascade import JOINS
+from evenhand.core.document import filled
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, percent, safe, short_id
 from evenhand.stats.cascading import DELTA, JudgedTwice, labels_needed, limits_of
@@ -92,15 +93,7 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
 
     def row(self) -> CalibrationSelective:
         """What the judge may decide, in the keys of `evenhand.calibration/1`."""
-        return CalibrationSelective(
-            risk=self.risk,
-            confidence=1 - DELTA,
-            accepted=self.accepted,
-            items=self.items,
-            threshold=self.threshold,
-            labelled=self.labelled,
-            wrong=self.labelled_wrong,
-        )
+        return filled(CalibrationSelective, self, confidence=1 - DELTA, wrong=self.labelled_wrong)
 
 
 def selective_verdicts(run: RunFile, risk: float) -> dict[tuple[str, str], SelectiveVerdicts]:

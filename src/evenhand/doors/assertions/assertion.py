@@ -143,6 +143,7 @@ def response_of(reply: Reply, output: object) -> dict[str, Any]:
     from evenhand.scorers.python_code import plain_copy  # noqa: PLC0415 (only for configs with code)
 
     guarded = "guardrails" in reply.metadata
+    known = [n for n in (reply.usage.tokens_in, reply.usage.tokens_out) if n is not None]
     return {
         "output": plain_copy(output),
         "raw": reply.text,
@@ -153,7 +154,7 @@ def response_of(reply: Reply, output: object) -> dict[str, Any]:
         "tokenUsage": {
             "prompt": reply.usage.tokens_in,
             "completion": reply.usage.tokens_out,
-            "total": _total(reply),
+            "total": sum(known) if known else None,
         },
         "metadata": plain_copy(dict(reply.metadata)),
         **({"guardrails": plain_copy(reply.metadata["guardrails"])} if guarded else {}),
@@ -170,11 +171,6 @@ NO_CELL = Cell(
     metadata={"trace": {"spans": []}},
 )
 """What a scorer is made for where nothing in it depends on the case, and what values are tried on."""
-
-
-def _total(reply: Reply) -> int | None:
-    known = [n for n in (reply.usage.tokens_in, reply.usage.tokens_out) if n is not None]
-    return sum(known) if known else None
 
 
 def split(type_: str) -> tuple[str, bool]:

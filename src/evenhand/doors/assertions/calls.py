@@ -72,7 +72,12 @@ class _Wanted(Record, frozen=True):
 
 
 def _skill(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
-    used = _skills(cell)
+    calls = cell.reply.metadata.get("skillCalls") if cell.reply else None
+    used = [
+        name
+        for entry in _objects(calls)
+        if isinstance(name := entry.get("name"), str) and entry.get("is_error") is not True
+    ]
     reason = f"used {', '.join(used)}" if used else "no skill was used"
     label = f"{assertion.written} {printed(value)}"
     if is_mapping(value):
@@ -124,16 +129,6 @@ def _count(assertion: Assertion, value: Mapping[str, object], key: str) -> int |
     if is_number(number) and number >= 0 and number % 1 == 0:
         return int(number)
     raise ScoreError(f"'{assertion.written}': {key} is {number!r}, not a number of times")
-
-
-def _skills(cell: Cell) -> Sequence[str]:
-    """The names of the skills that the reply says were used, without those that failed."""
-    calls = cell.reply.metadata.get("skillCalls") if cell.reply else None
-    return [
-        name
-        for entry in _objects(calls)
-        if isinstance(name := entry.get("name"), str) and entry.get("is_error") is not True
-    ]
 
 
 def _valid_call(name: str) -> Kind:

@@ -18,7 +18,7 @@ from evenhand.core.plugins import Plugin
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits, label_of, traits_of
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Negation, Wrong
+from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.scorers.function import FunctionScorer, as_scorer
 
 _WRITE_ONE = "Write threshold: … beside the type."
@@ -111,7 +111,8 @@ def kind_from(added: Plugin) -> Kind:
         make,
         group=f"from the package {added.package}",
         optional=True,
-        negation=_negation(traits),
+        # Of a number on a scale of its own, only the verdict has an opposite.
+        negation="opposite" if traits.scale in (None, SHARES) else "kept",
         check=functools.partial(_check, traits),
     )
 
@@ -133,11 +134,6 @@ def _takes_value(function: Callable[..., Any]) -> bool:
         return "value" in inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
-
-
-def _negation(traits: Traits) -> Negation:
-    """Of a number on a scale of its own only the verdict has an opposite; shares, verdicts and counts have one."""
-    return "opposite" if traits.scale in (None, SHARES) else "kept"
 
 
 def _check(traits: Traits, assertion: Assertion) -> Wrong:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from evenhand.core.errors import TemplateError
-from evenhand.languages.templates.in_code import code_filled, is_dumped, named_by
-from evenhand.languages.templates.rendering import NO_CONFIG, Templates
+from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
+
+_TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_DUMPED = re.compile(r"\|\s*(?:dump|tojson)\s*(?:\([^()]*\))?\s*-?\}\}\Z")
+Fit = Callable[[str, str, str], str]
+"""A value as the language writes it after this text: takes the text since the last tag, the value, and the tag."""
 
 # Whole numbers that begin with zeros (`007`) are left out: in Python they are no numbers.
 _NUMBER = re.compile(
@@ -200,3 +204,48 @@ def _js_literal(value: object) -> str:
     """A value as JavaScript writes it; parentheses keep an object from being read as a block."""
     text = json.dumps(value, default=str)
     return f"({text})" if isinstance(value, dict) else text
+
+
+def code_filled(
+    code: str,
+    variables: Mapping[str, Any],
+    templates: Templates,
+    fit: Fit,
+    *,
+    language: str,
+    variables_are_in: str,
+) -> str:
+    """Code with its tags filled in.
+
+    Args:
+        fit: Writes each value; asked in their order.
+        language: What it is written in, for people.
+        variables_are_in: Where the code finds its variables.
+
+    Raises:
+        TemplateError: A tag cannot be read, or it is a block (`{% … %}`), which has no safe meaning in code.
+    """
+    if not has_tags(code):
+        return code
+    if "{%" in code:
+        raise TemplateError(
+            f"{{% %}} blocks cannot be used in {language}",
+            hint=f"Read the variables from {variables_are_in} instead.",
+        )
+    parts: list[str] = []
+    at = 0
+    for match in _TAG.finditer(code):
+        text, tag = code[at : match.start()], match.group()
+        parts += [text, fit(text, templates.render(tag, variables), tag)]
+        at = match.end()
+    return "".join([*parts, code[at:]])
+
+
+def is_dumped(tag: str) -> bool:
+    """Whether a tag writes JSON: `{{ x | dump }}`."""
+    return bool(_DUMPED.search(tag))
+
+
+def named_by(tag: str, variables: Mapping[str, Any]) -> object:
+    """The variable that a tag names plainly; None where it names none."""
+    return variables.get(tag.strip("{} "))

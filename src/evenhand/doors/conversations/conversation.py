@@ -162,7 +162,8 @@ class _UnderWay:
             # A conversation that broke off is kept, too: what was said before that explains the error.
             talk = replace(self._talk(), ended=ended)
             self._keep(talk)
-        self._expect_judged()
+        if self._trial is not None and self._rulings:
+            self._trial.expect(self._judged())
         return talk
 
     async def _led(self) -> Ended:
@@ -258,10 +259,6 @@ class _UnderWay:
                 await self._trial.now(self._judged())
         return error
 
-    def _expect_judged(self) -> None:
-        if self._trial is not None and self._rulings:
-            self._trial.expect(self._judged())
-
     def _judged(self) -> Expectation:
         """What the judge said of the user, as an outcome that does not count for the agent's verdict."""
         talk = self._talk().as_text()
@@ -272,7 +269,12 @@ class _UnderWay:
         trial = self._trial
         if trial is None or trial.over:
             return
-        trial.keep(kept_talk(talk))
+        trial.keep(
+            {
+                "conversation": [[message.role, message.content] for message in talk.messages],
+                "ended": talk.ended,
+            }
+        )
         last = self._reply or Reply("")
         trial.reply = Reply(
             talk.as_text(), model=last.model, metadata=last.metadata, finish_reason=talk.ended
@@ -281,11 +283,3 @@ class _UnderWay:
             trial.prompt_text = str(talk.messages[0].content)
         if talk.faults:
             trial.mark({"simulator": list(talk.faults)})
-
-
-def kept_talk(talk: Talk) -> dict[str, Any]:
-    """A conversation as it is kept with its trial."""
-    return {
-        "conversation": [[message.role, message.content] for message in talk.messages],
-        "ended": talk.ended,
-    }

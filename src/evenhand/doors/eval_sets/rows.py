@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from evenhand.core.encoding import decode_once
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.json_shapes import is_array, is_object
-from evenhand.doors.eval_sets.json_lines import JsonLines, Placed, Row, no_json, object_in
+from evenhand.doors.eval_sets.json_lines import JsonLines, Row, no_json, object_in
 from evenhand.doors.eval_sets.tables import DelimitedFile, Parquet
 from evenhand.languages.documents.file_kinds import ending_hint, lines_hint, not_lines, other_kind
 from evenhand.languages.documents.findings import unreadable as not_a_file
@@ -31,23 +31,8 @@ _INSIDE = ("cases", "samples", "data", "tests")
 """The keys of an object that holds the list of cases."""
 
 
-class RowSource(Protocol):
-    """A file whose rows are read one at a time, and found again by their place."""
-
-    @property
-    def file(self) -> Path: ...
-
-    def rows(self, problems: list[Problem]) -> Iterator[Placed]:
-        """The rows; what is wrong with one is put to the problems, and the next one comes."""
-        ...
-
-    def row(self, place: int, problems: list[Problem]) -> Row | None:
-        """The row at a place; None where it is none any more."""
-        ...
-
-
-def source_in(file: Path) -> RowSource | None:
-    """The file, row by row; None for JSON and YAML, which are read whole."""
+def source_in(file: Path) -> JsonLines | Parquet | DelimitedFile | None:
+    """The file, whose rows are read one at a time, and found again by their place; None for JSON and YAML."""
     suffix = file.suffix.lower()
     if suffix == ".jsonl":
         return JsonLines(file)

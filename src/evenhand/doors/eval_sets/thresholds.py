@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 from msgspec import field
 
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.traits import label_of, traits_of
-from evenhand.scorers.metric import own_metric
+from evenhand.scorers.metric import Metric, own_metric
 
 Bounds = tuple[float | None, float | None]
 """What a number has to reach, and what it may not pass."""
-
-
-class NamedMetric(Protocol):
-    """A metric by name."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def best(self) -> str: ...
 
 
 class Thresholds(Record, frozen=True):
@@ -49,7 +39,7 @@ class Thresholds(Record, frozen=True):
                 return (None, value) if best == "low" else (value, None)
         return None, None
 
-    def of(self, metrics: Iterable[NamedMetric]) -> tuple[dict[str, float], dict[str, float]]:
+    def of(self, metrics: Iterable[Metric]) -> tuple[dict[str, float], dict[str, float]]:
         """The least and the most of these metrics, by name, as far as the project says them."""
         there = {one.name: one.best for one in metrics if one.name in self.by_name}
         least = {name: self.by_name[name] for name, best in there.items() if best != "low"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -35,10 +36,21 @@ def write_cases(cases: Iterable[Case], to: Path) -> None:
         UsageError: The ending says no format, there is no such folder, a case holds what the format cannot, or the file
             cannot be written.
     """
-    suffix = to.suffix.lower()
-    if suffix not in FORMATS:
+    look_for_place(to)
+    _replace(to, lambda beside: _WRITERS[to.suffix.lower()](cases, beside))
+
+
+def look_for_place(to: Path) -> None:
+    """Looks whether cases can be written to a file, before anything is paid for them.
+
+    Raises:
+        UsageError: The ending says no format, there is no such folder, or nothing may be written there.
+    """
+    if to.suffix.lower() not in FORMATS:
         raise UsageError(f"{to}: a dataset ends in {', '.join(FORMATS)}, not '{to.suffix}'")
-    _replace(to, lambda beside: _WRITERS[suffix](cases, beside))
+    _look_for_folder(to)
+    if not os.access(to.parent, os.W_OK | os.X_OK):
+        raise UsageError(f"{to} cannot be written: nothing may be written in {to.parent}")
 
 
 def write_document(document: Mapping[str, Any], to: Path) -> None:
@@ -55,9 +67,7 @@ def write_document(document: Mapping[str, Any], to: Path) -> None:
 
 def _replace(to: Path, write: Callable[[Path], None]) -> None:
     """Puts what is written into a file in its place, whole or not at all."""
-    if to.is_dir() or not to.parent.is_dir():
-        what = "is a folder" if to.is_dir() else f"there is no folder {to.parent}"
-        raise UsageError(f"{to}: {what}")
+    _look_for_folder(to)
     try:
         with replaced(to) as beside:
             write(beside)
@@ -70,6 +80,12 @@ def _replace(to: Path, write: Callable[[Path], None]) -> None:
         raise UsageError(f"{to}: a case cannot be written: {error}") from None
     except OSError as error:
         raise UsageError(f"{to} cannot be written: {error.strerror or error}") from error
+
+
+def _look_for_folder(to: Path) -> None:
+    if to.is_dir() or not to.parent.is_dir():
+        what = "is a folder" if to.is_dir() else f"there is no folder {to.parent}"
+        raise UsageError(f"{to}: {what}")
 
 
 def _jsonl(cases: Iterable[Case], to: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from msgspec.structs import asdict
 
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
 from evenhand.core.wording.ink import Ink
@@ -133,16 +133,7 @@ def document(
             schema=SCHEMA,
             importer=importer,
             runs=[_row(one) for one in runs],
-            datasets=[
-                ImportDataset(
-                    file=str(one.path),
-                    name=one.name,
-                    cases=one.cases,
-                    fingerprint=one.fingerprint,
-                    new=one.new,
-                )
-                for one in datasets
-            ],
+            datasets=[filled(ImportDataset, one, file=str(one.path)) for one in datasets],
             notes=[ImportNote(**asdict(one)) for one in notes],
         )
     )

@@ -68,7 +68,8 @@ class PromptsEditor(Record, frozen=True):
             look_at_vendor(edit.model)
             self.roster(edit.model, body.case.timeout_s)
         elif edit.variant is not None:
-            model = self._model_of(edit.variant)
+            variants = [one for suite in self.suites for one in suite.variants]
+            model = next(str(one.axes["model"]) for one in variants if one.index == edit.variant)
         prompt = replace(body.prompt, template=template)
         case = replace(body.case, model=model)
         one = Suite(
@@ -89,11 +90,6 @@ class PromptsEditor(Record, frozen=True):
         plan = self.again(one, edit.values)
         plan.options = replace(plan.options, closing=None)
         return plan
-
-    def _model_of(self, variant: int) -> str:
-        """The model that cases name for a variant."""
-        variants = [one for suite in self.suites for one in suite.variants]
-        return next(str(one.axes["model"]) for one in variants if one.index == variant)
 
 
 def _body(trial: PlannedTrial) -> CaseBody:

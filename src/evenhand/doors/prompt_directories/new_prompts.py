@@ -54,7 +54,13 @@ def new(library: Library, id: str, source: str = "") -> Path:
         UsageError: It already exists, this is no id, or there is no such source.
         StoreError: It cannot be written.
     """
-    folder = _free(library, id)
+    if not is_id(id):
+        raise UsageError(
+            f"{id!r} cannot be an id", hint="Use letters, digits, '.', '_' and '-', a letter first."
+        )
+    folder = library.prompts / id
+    if folder.exists():
+        raise UsageError(f"{shown_path(folder)} already exists; nothing was written")
     if source:
         return _copied(library, library.folder(source), folder, id)
     title = re.sub(r"[-_.]+", " ", id).capitalize()
@@ -81,17 +87,6 @@ def _copied(library: Library, source: Path, folder: Path, id: str) -> Path:
         raise StoreError(f"{shown_path(folder)} cannot be written: {error.strerror}") from error
     copy = read_prompt(library, id, Findings())
     set_meta(copy, id=id, status="draft", version="0.1.0", created=today(), updated=today())
-    return folder
-
-
-def _free(library: Library, id: str) -> Path:
-    if not is_id(id):
-        raise UsageError(
-            f"{id!r} cannot be an id", hint="Use letters, digits, '.', '_' and '-', a letter first."
-        )
-    folder = library.prompts / id
-    if folder.exists():
-        raise UsageError(f"{shown_path(folder)} already exists; nothing was written")
     return folder
 
 

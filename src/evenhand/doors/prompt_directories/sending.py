@@ -7,6 +7,7 @@ can be looked up. Nothing comes from the cache: a row is evidence of a use.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Message, Prompt
@@ -29,7 +30,7 @@ from evenhand.doors.prompt_directories.content import Content, content_of
 from evenhand.doors.prompt_directories.counting import words
 from evenhand.doors.prompt_directories.eval_scorers import Verified
 from evenhand.doors.prompt_directories.eval_yml import read_eval
-from evenhand.doors.prompt_directories.evidence import USAGE, append, now
+from evenhand.doors.prompt_directories.evidence import USAGE, append, now, read
 from evenhand.doors.prompt_directories.hooks import guarded, is_hook
 from evenhand.doors.prompt_directories.library import GUARD, TEMPLATE, VERIFY
 from evenhand.doors.prompt_directories.outcome import address_in
@@ -45,7 +46,7 @@ from evenhand.languages.documents.findings import Findings, shown_path
 from evenhand.languages.documents.project import project_for
 from evenhand.languages.templates.plain import render
 from evenhand.providers.roster import Roster
-from evenhand.store.run_lookup import home_for
+from evenhand.store.run_lookup import home_for, paths
 from evenhand.store.runfile import RunFile, digest_of
 
 FAILED = 1
@@ -53,6 +54,8 @@ NAMED = 10
 """So many cases are named where none has the name that was asked for."""
 SENDS = "sends"
 """The folder, in the one that keeps runs, with those of sends."""
+_LOOKED_AT = 50
+"""Sends, of whatever prompts, among which the last one of a prompt is looked for."""
 
 
 class Rendered(Record, frozen=True, kw_only=True):
@@ -206,6 +209,28 @@ def send(
     if output is not None and tell is not None:
         tell(output)
     return Sent(output, error, verified, complaint, row)
+
+
+def killed_send(prompt: PromptFolder) -> str:
+    """What may have been paid for by the last send of a prompt, where it was killed before its row was kept.
+
+    Empty where there is none. It is told until a later send has a row.
+
+    Raises:
+        StoreError: The rows cannot be read.
+    """
+    kept = {row.get("run") for row in read(prompt.path / USAGE).rows}
+    for path in paths(home_for(prompt.library.root) / SENDS)[:_LOOKED_AT]:
+        with contextlib.suppress(StoreError), RunFile.open(path) as run:
+            if run.meta.title != prompt.id or run.alive:
+                continue
+            if run.meta.id in kept:
+                return ""
+            if run.trial(0) is not None:
+                return f"the last send was killed after its answer, which is paid for: evenhand show {path}"
+            if run.in_doubt():
+                return "the last send was killed while its call was in flight: it may have been charged for"
+    return ""
 
 
 def row_of(run: RunFile) -> dict[str, Any]:

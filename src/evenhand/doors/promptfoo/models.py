@@ -28,7 +28,7 @@ from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.environment import env_filled, unset
 from evenhand.languages.documents.findings import Findings, Place, problem_at
-from evenhand.languages.documents.tree import Document, read_document
+from evenhand.languages.documents.tree import read_document
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.echo import AbsentProvider
 from evenhand.providers.missing_keys import NO_KEY, set_key
@@ -318,17 +318,14 @@ class FolderModels:
         self._reading.append(path)
         document.value = env_filled(document.value, self._config.env)
         try:
-            return self._of_document(document, base)
+            items = document.value if is_array(document.value) else [document.value]
+            return [
+                subject
+                for i, item in enumerate(items)
+                for subject in self._subjects(item, document.at(i), base)
+            ]
         finally:
             self._reading.pop()
-
-    def _of_document(self, document: Document, base: Path) -> list[Subject]:
-        items = document.value if is_array(document.value) else [document.value]
-        return [
-            subject
-            for i, item in enumerate(items)
-            for subject in self._subjects(item, document.at(i), base)
-        ]
 
     def _one(self, id_: str, fields: Mapping[str, Any], place: Place, base: Path) -> Subject:
         """A model, with all that is wrong with it: whoever leaves it out needn't hear of that."""

@@ -249,7 +249,24 @@ class Xlsx(MutableRecord):
 
 def table_row(row: Mapping[str, str], number: int, at: Line, findings: Findings) -> WrittenTest:
     """The test that a row stands for."""
-    return WrittenTest(test_from_row(row, number, at(), findings), at, data=True)
+    place = at()
+    variables: dict[str, Any] = {}
+    test = _Test(test={"vars": variables, "description": f"Row #{number}"}, variables=variables)
+    for name, cell in row.items():
+        # Most columns are plain variables, and are spared the look-up.
+        if name[:1] != "_":
+            test.variables[name] = cell
+        # An empty cell in a column about the test says nothing.
+        elif cell or name not in _NAMED:
+            put, key, hint = _column(name)
+            if hint:
+                findings.hint(
+                    Place(place.file, 1), f"column '{name}' is taken for a variable", hint.strip()
+                )
+            put(test, key, cell)
+            if put is _expect and (slip := _slip(cell)):
+                findings.hint(place, f"the output must equal {cell[:60]!r}, word for word", slip)
+    return WrittenTest(test.finished(), at, data=True)
 
 
 def _cell(value: object) -> str:
@@ -356,33 +373,6 @@ class _Test(MutableRecord, kw_only=True):
             if value:
                 self.test[key] = value
         return self.test
-
-
-def test_from_row(
-    row: Mapping[str, str], number: int, place: Place, findings: Findings
-) -> dict[str, Any]:
-    """The test that a CSV row stands for, in the shape that a config writes it.
-
-    Args:
-        number: The row's, from 1, for its description.
-    """
-    variables: dict[str, Any] = {}
-    test = _Test(test={"vars": variables, "description": f"Row #{number}"}, variables=variables)
-    for name, cell in row.items():
-        # Most columns are plain variables, and are spared the look-up.
-        if name[:1] != "_":
-            test.variables[name] = cell
-        # An empty cell in a column about the test says nothing.
-        elif cell or name not in _NAMED:
-            put, key, hint = _column(name)
-            if hint:
-                findings.hint(
-                    Place(place.file, 1), f"column '{name}' is taken for a variable", hint.strip()
-                )
-            put(test, key, cell)
-            if put is _expect and (slip := _slip(cell)):
-                findings.hint(place, f"the output must equal {cell[:60]!r}, word for word", slip)
-    return test.finished()
 
 
 def _slip(cell: str) -> str:

@@ -284,7 +284,9 @@ def _seconds(root: SpanStep | None, spans: Sequence[SpanStep], start: int | None
     if took_s is not None and sum(not one.parent for one in spans) <= 1:
         return took_s
     ends = [one.end for one in spans if one.end is not None]
-    return max(0.0, (max(ends) - start) / NS) if ends and start is not None else None
+    # If all of them ended before the first began, nobody knows.
+    known = start is not None and max(ends, default=-1) >= start
+    return (max(ends) - start) / NS if known and start is not None else None
 
 
 def _steps(nodes: Sequence[Node], first: float | None) -> tuple[Step, ...]:

@@ -19,6 +19,8 @@ LONGEST_TEXT = 1 << 20
 MOST_ATTRIBUTES = 4_096
 """Attributes of one span that are looked at."""
 _PLAIN = frozenset({int, bool, type(None)})
+FIRST_NS = 10**17
+"""Less (before March 1973) is a time in seconds, milliseconds or microseconds, and would make a false duration."""
 LAST_NS = 1 << 63
 """Nanoseconds since 1970 that are a time."""
 

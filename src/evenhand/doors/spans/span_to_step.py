@@ -294,7 +294,7 @@ def priced(step: SpanStep, span: RawSpan) -> None:
     written = _first(span.attributes, _WRITTEN)
     if usd is not None and written:
         # Writing to the cache costs 1.25 times the price of input; the price itself is part of the cost above.
-        usd += 0.25 * written * price.usd_in / 1e6
+        usd += 0.25 * written * price.at(step.tokens_in).usd_in / 1e6
     step.cost_usd = usd
     if usd is not None:
         step.about["priced"] = f"price list of {price.as_of}"

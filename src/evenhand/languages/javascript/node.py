@@ -357,8 +357,9 @@ class Engine:
         self._context.set_memory_limit(MEMORY_BYTES)
         self._context.set_max_stack_size(_stack_bytes())
         self._context.set_time_limit(limit_s * CLOCK_SLACK)
+        about = {"env": dict(os.environ), "platform": sys.platform, "argv": ["node"]}
         self._world: Any = self._context.eval(_below("prelude.js"))(
-            self._context.eval(_below("kit.js")), _environment()
+            self._context.eval(_below("kit.js")), json.dumps({**about, "folder": str(Path.cwd())})
         )
         self._made: dict[Compiled, Any] = {}
         self._modules: dict[str, Any] = {}
@@ -488,11 +489,6 @@ def _below(name: str) -> str:
 @lru_cache(maxsize=2)
 def _text(name: str) -> str:
     return files("evenhand.languages.javascript").joinpath(name).read_text("utf-8")
-
-
-def _environment() -> str:
-    about = {"env": dict(os.environ), "platform": sys.platform, "argv": ["node"]}
-    return json.dumps({**about, "folder": str(Path.cwd())})
 
 
 def _stack_bytes() -> int:

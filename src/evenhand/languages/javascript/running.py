@@ -130,8 +130,13 @@ def _unloadable(script: JavaScriptCode, path: Path) -> list[tuple[str, str]]:
     """What keeps a file of TypeScript from being loaded; a config is loaded by whoever reads it."""
     if path.suffix not in source.TYPESCRIPT or script.export.startswith("config("):
         return []
-
-    error = load_problem(path, script.export, provider=bool(script.options))
+    error = _load_problem(
+        found_node(),
+        path.absolute(),
+        path.stat().st_mtime_ns,
+        script.export,
+        provider=bool(script.options),
+    )
     return [] if error is None else [(f"{path.name}: {error.message}", error.hint)]
 
 
@@ -298,26 +303,21 @@ PATIENCE_S = 15.0
 """Seconds that loading may take; of a file that takes longer, nothing is said."""
 
 
-def load_problem(path: Path, export: str, *, provider: bool = False) -> CodeError | None:
+@lru_cache(maxsize=1024)
+def _load_problem(
+    node: str, path: Path, changed: int, export: str, *, provider: bool
+) -> CodeError | None:
     """Why a file can't be loaded, or exports no such function; None where it can.
 
     What TypeScript imports, and what of the language this Node can run, isn't seen from outside. So the file is loaded
     in a process of its own before anything is paid; nothing in it is called.
 
     Args:
+        changed: When the file was changed, for the cache.
         export: What it is to export; empty for its default export.
         provider: It may export a class or an object, which is made only when it is asked.
     """
-    return _load_problem(
-        found_node(), path.absolute(), path.stat().st_mtime_ns, export, provider=provider
-    )
-
-
-@lru_cache(maxsize=1024)
-def _load_problem(
-    node: str, path: Path, changed: int, export: str, *, provider: bool
-) -> CodeError | None:
-    del changed  # for the cache
+    del changed
     word = secrets.token_hex(8)
     call = {"id": 1, "only": "load", "file": str(path), "name": export, "provider": provider}
     with contextlib.ExitStack() as opened:

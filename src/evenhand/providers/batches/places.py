@@ -59,10 +59,11 @@ def batch_cost_of(provider: Provider, reply: Reply, vendor: str) -> float | None
         return None
     share = 1 - DISCOUNT[vendor]
     price = provider.price if isinstance(provider, ChatProvider) else None
-    cached = reply.usage.tokens_cached
+    cached, tokens_in = reply.usage.tokens_cached, reply.usage.tokens_in or 0
+    price = price and price.at(tokens_in)
     if vendor not in _FULL_WHEN_CACHED or price is None or price.usd_cached is None or not cached:
         return share * reply.cost_usd
-    full = min(cached, reply.usage.tokens_in or 0) * price.usd_cached / 1e6
+    full = min(cached, tokens_in) * price.usd_cached / 1e6
     return share * (reply.cost_usd - full) + full
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
@@ -170,21 +170,12 @@ class Bearing(Record, frozen=True):
         return "the reference claims nothing" if self.reference else "there is no reference"
 
 
-class OfContexts(Protocol):
-    """A metric of passages, as far as its texts are concerned."""
-
-    @property
-    def question(self) -> str | None: ...
-    @property
-    def reference(self) -> str | None: ...
-    @property
-    def reference_claims(self) -> Claims: ...
-    @property
-    def judge(self) -> Judge | None: ...
-
-
 async def bearing_of(
-    scorer: OfContexts, passages: tuple[str, ...], trial: Trial, *, only_claims: bool = False
+    scorer: ContextRecall | ContextRelevance | ContextPrecision,
+    passages: tuple[str, ...],
+    trial: Trial,
+    *,
+    only_claims: bool = False,
 ) -> Bearing:
     """How the passages of a metric stand to its reference and its question.
 

@@ -141,8 +141,15 @@ async def _asked(
     listed = " and ".join(
         f'"{s.key}", a list with one object for each {s.what}, its number as "id"' for s in sections
     )
+    lists = {
+        section.key: {
+            "type": "array",
+            "items": strict_object(id={"type": "integer"}, **section.items),
+        }
+        for section in sections
+    }
     return await ask_judge(
-        model, ask(wanted), read, f"with the keys {listed}", _schema(sections, beside)
+        model, ask(wanted), read, f"with the keys {listed}", strict_object(**beside, **lists)
     )
 
 
@@ -215,16 +222,3 @@ def said_in(item: Mapping[str, object], key: str = "reasoning") -> str:
     """The words under this key; empty for none."""
     words = item.get(key)
     return words.strip() if isinstance(words, str) else ""
-
-
-def _schema(
-    sections: Sequence[Section], beside: Mapping[str, Mapping[str, Any]]
-) -> Mapping[str, Any]:
-    lists = {
-        section.key: {
-            "type": "array",
-            "items": strict_object(id={"type": "integer"}, **section.items),
-        }
-        for section in sections
-    }
-    return strict_object(**beside, **lists)

@@ -73,7 +73,9 @@ def advice_on_run(run: RunFile, *, compared: bool = False) -> list[Next]:
     texts: list[str] = []
     name = short_id(run.meta.id)
     unfinished = run.meta.status != "decided" and run.totals().trials < run.meta.planned
-    if unfinished and run.meta.status == "out_of_budget":
+    if run.alive:
+        texts.append(f"{name} is still running: its figures are those so far")
+    elif unfinished and run.meta.status == "out_of_budget":
         texts += [one.why for one in advice_on_budget(name)]
     elif unfinished and run.meta.can_resume:
         texts.append(f"{name} did not finish; this continues it: evenhand resume {name}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, UsageError
@@ -46,14 +46,25 @@ class Next(Record, frozen=True):
 
 
 def untrusted(value: object, most: int = _TEXT) -> dict[str, Any]:
-    """What a model, a judge or a dataset wrote, marked as data. A long text loses its middle.
+    """What a model, a judge or a dataset wrote, marked as data. Line breaks stay; a long text loses its middle.
 
     Args:
         value: Text, or any JSON value.
         most: Characters that are kept.
     """
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = safe(text)
+    return _marked(safe(_as_text(value), multiline=True), most)
+
+
+def output_of(value: object, most: int) -> dict[str, Any] | None:
+    """A trial's output, marked as data; None where there is none, as after an error. It may be the text `null`."""
+    return None if value is None else untrusted(value, most)
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _marked(text: str, most: int) -> dict[str, Any]:
     if len(text) <= most:
         return {"untrusted": text}
     head = most * 2 // 3
@@ -63,7 +74,15 @@ def untrusted(value: object, most: int = _TEXT) -> dict[str, Any]:
 
 def short(value: object) -> dict[str, Any]:
     """What a model, a judge or a dataset wrote, marked as data and cut to a line."""
-    return untrusted(value, _SHORT)
+    return _marked(safe(_as_text(value)), _SHORT)
+
+
+def first_of(
+    key: str, items: Sequence[Any], row: Callable[[Any], Any], most: int
+) -> dict[str, Any]:
+    """The first items of a list under a key, with how many there are wherever that is more."""
+    content: dict[str, Any] = {key: [row(item) for item in items[:most]]}
+    return content if len(items) <= most else {**content, f"{key}_in_all": len(items)}
 
 
 def answer(content: Mapping[str, Any], following: Sequence[Next] = ()) -> Answer:

@@ -9,7 +9,9 @@ from typing import Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
+from pydantic import ValidationError
 
 from evenhand.core.names import did_you_mean
 
@@ -33,11 +35,18 @@ class KnownArgumentsServer(MCPServer):
                 text = _unknown(name, arguments, tool.input_schema.get("properties", {}))
                 text = text or _impossible(name, arguments)
                 if text:
-                    content = TextContent(type="text", text=text)
-                    return _result(
-                        CallToolResult(content=[content], structured_content={"result": text})
-                    )
-        return _result(await super().call_tool(name, arguments, context))
+                    return _refused(text)
+        try:
+            return _result(await super().call_tool(name, arguments, context))
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            return _refused(_of_another_type(name, error.__cause__))
+
+
+def _refused(text: str) -> CallToolResult | InputRequiredResult:
+    content = TextContent(type="text", text=text)
+    return _result(CallToolResult(content=[content], structured_content={"result": text}))
 
 
 def _result(result: CallToolResult | InputRequiredResult) -> CallToolResult | InputRequiredResult:
@@ -59,6 +68,14 @@ def _unknown(tool: str, arguments: Mapping[str, Any], known: Mapping[str, Any]) 
     there = f"There are: {', '.join(known)}." if known else "It takes none."
     hint = " ".join([*filter(None, near), there])
     return json.dumps({"problem": f"{tool} has no argument {listed}", "next": [{"do": hint}]})
+
+
+def _of_another_type(tool: str, error: ValidationError) -> str:
+    """An answer that says which arguments are missing, or of a type that they can't have."""
+    wrong = {str(one["loc"][0])[:80]: one["msg"] for one in reversed(error.errors())}
+    problem = "; ".join(f"{name}: {message}" for name, message in reversed(wrong.items()))
+    hint = f"Call {tool} again, with another {next(reversed(wrong))}."
+    return json.dumps({"problem": problem, "next": [{"do": hint}]})
 
 
 def _impossible(tool: str, arguments: Mapping[str, Any]) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evenhand.analysis.filters.where import narrow
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.trust.labels.drawing import drawn_items, draws_to_label
-from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
 from evenhand.core.wording.words import short_id
 from evenhand.render.cell import find_cells
 from evenhand.render.comparing import compare as compare_runs
@@ -25,12 +26,15 @@ from evenhand.wings.coding_agents.answers import (
     Next,
     Refused,
     answer,
+    first_of,
+    output_of,
     page,
     short,
     untrusted,
 )
 
 _LISTED = 12
+_EXPECTATIONS = 20
 _BAD = "status:fail,error"
 
 
@@ -60,12 +64,12 @@ def summary(root: Path, run: str) -> Answer:
             "title": untrusted(run_file.meta.title, 120),
             "status": run_file.meta.status,
             "verdict": head["verdict"],
-            **_ending(run_file.meta),
+            **_ending(run_file),
             "totals": totals,
-            "rates": [_rate(row) for row in head["rates"][:_LISTED]],
-            "judged": [_judged(row) for row in head["judged"][:_LISTED]],
+            **first_of("rates", head["rates"], _rate, _LISTED),
+            **first_of("judged", head["judged"], _judged, _LISTED),
             "made_from": _made_from(root, run_file),
-            "warnings": [untrusted(text) for text in head["warnings"][:5]],
+            **first_of("warnings", head["warnings"], untrusted, 5),
         }
         advice = advice_on_run(run_file)
         whole = run_file.meta.status in ("finished", "decided")
@@ -116,12 +120,9 @@ def cell(root: Path, run: str, ref: str) -> Answer:
             "outcome": trial.outcome,
             "score": trial.score,
             "prompt": untrusted(trial.prompt, 1500),
-            "variables": [
-                {"name": untrusted(key, 80), "value": untrusted(value, 400)}
-                for key, value in list(trial.vars.items())[:20]
-            ],
-            "output": untrusted(trial.output, 1500),
-            "expectations": [_expectation(outcome) for outcome in trial.outcomes[:20]],
+            **first_of("variables", list(trial.vars.items()), _variable, 20),
+            "output": output_of(trial.output, 1500),
+            **first_of("expectations", _telling(trial.outcomes), _expectation, _EXPECTATIONS),
             "error": None if trial.error is None else untrusted(trial.error.message),
             "repeats": [other.outcome for other in trials],
             "made_from": files,
@@ -159,7 +160,7 @@ def compare(root: Path, first: str, second: str, cursor: int = 0) -> Answer:
         "verdict": compared["verdict"],
         "how_to_read": "difference is second minus first, with its 95 % interval. 'undecided' and 'no detectable"
         " difference' do not show that nothing changed.",
-        "notes": [untrusted(text) for text in compared["notes"][:8]],
+        **first_of("notes", compared["notes"], untrusted, 8),
     }
     following = [Next("failures", "what still fails", {"run": names[1]})]
     return page(content, "results", results, cursor, [*following, *advice])
@@ -200,9 +201,11 @@ def label_next(root: Path, run: str) -> Answer:
     return answer(content, [Next("", why)])
 
 
-def _ending(meta: RunMeta) -> dict[str, Any]:
-    """Why a run ended before all that was planned; nothing where it did not."""
-    return {"planned": meta.planned, "ended": untrusted(meta.message)} if meta.message else {}
+def _ending(run: RunFile) -> dict[str, Any]:
+    """How much was planned, and why a run ended before that; nothing where it is all there."""
+    meta = run.meta
+    ended = {"ended": untrusted(meta.message)} if meta.message else {}
+    return {"planned": meta.planned, **ended} if ended or run.alive else {}
 
 
 def _rate(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,12 +229,27 @@ def _failure(trial: TrialResult) -> dict[str, Any]:
         "cell": _handle(trial),
         "case": short(trial.description or trial.case),
         "outcome": trial.outcome,
-        "output": short(trial.output),
-        "failed": [
-            {"expectation": short(one.name), "reason": short(one.reason)} for one in bad[:3]
-        ],
+        "output": None if trial.output is None else short(trial.output),
+        **first_of("failed", bad, _reason, 3),
         "error": None if trial.error is None else short(trial.error.message),
     }
+
+
+def _reason(outcome: Outcome) -> dict[str, Any]:
+    return {"expectation": short(outcome.name), "reason": short(outcome.reason)}
+
+
+def _telling(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+    """Expectations in their order; where not all have room, those that did not hold come first."""
+    return (
+        sorted(outcomes, key=lambda one: one.outcome not in ("fail", "error"))
+        if len(outcomes) > _EXPECTATIONS
+        else outcomes
+    )
+
+
+def _variable(item: tuple[str, Any]) -> dict[str, Any]:
+    return {"name": untrusted(item[0], 80), "value": untrusted(item[1], 400)}
 
 
 def _handle(trial: TrialResult) -> str:
@@ -246,7 +264,7 @@ def _trials(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     return [trial] if trial is not None else find_cells(run, grid, ref)
 
 
-def _expectation(outcome: Any) -> dict[str, Any]:
+def _expectation(outcome: Outcome) -> dict[str, Any]:
     return {
         "expectation": untrusted(outcome.name, 300),
         "outcome": outcome.outcome,

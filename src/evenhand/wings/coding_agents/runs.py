@@ -6,7 +6,9 @@ An agent is told of reviews too: people's notes, and how many outputs have each 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, Process
@@ -20,7 +22,8 @@ from evenhand.core.errors import UsageError
 from evenhand.core.ranges import BUDGET_USD, ROWS, Range
 from evenhand.core.record import MutableRecord
 from evenhand.core.wording.words import short_id
-from evenhand.store.run_lookup import find
+from evenhand.store.home import holder, lock_of
+from evenhand.store.run_lookup import files, find
 from evenhand.store.runfile import RunFile
 from evenhand.wings.coding_agents.advice import advice_on, advice_on_budget
 from evenhand.wings.coding_agents.answers import (
@@ -49,20 +52,22 @@ class Started(MutableRecord, kw_only=True):
     Attributes:
         job: What the agent calls it.
         process: The command.
-        before: The newest run before it; None for none.
+        before: The run files before it.
         bound_usd: What it may spend.
         out: What it prints: its document.
         err: What it says.
+        file: The run that it writes; None where that is not known, or where it has none.
         counted: Its cost is part of what was spent.
         texts: What it printed and said, once that was read; None before.
     """
 
     job: str
     process: Process
-    before: Path | None
+    before: frozenset[Path]
     bound_usd: float
     out: BinaryIO
     err: BinaryIO
+    file: Path | None = None
     counted: bool = False
     texts: tuple[bytes, bytes] | None = None
 
@@ -126,6 +131,7 @@ class Runs(MutableRecord):
         words += ["--", *paths]
         out = tempfile.TemporaryFile()  # noqa: SIM115 (read once the command has ended)
         err = tempfile.TemporaryFile()  # noqa: SIM115 (the same)
+        before = frozenset(files(self.root))
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -135,10 +141,11 @@ class Runs(MutableRecord):
             stdin=DEVNULL,
             stdout=out,
             stderr=err,
+            start_new_session=True,  # by which `_files_of` knows its run
         )
         job = f"job-{len(self._started) + 1}"
         self._started[job] = Started(
-            job=job, process=process, before=_newest(self.root), bound_usd=bound, out=out, err=err
+            job=job, process=process, before=before, bound_usd=bound, out=out, err=err
         )
         return await self.status(job)
 
@@ -253,7 +260,7 @@ class Runs(MutableRecord):
             }  # fmt: skip
         if not isinstance(document, dict) or not document.keys() >= {"run", "totals"}:
             # Calls are on disk before they are sent, so that a run that has no file has sent none.
-            refused = started.process.returncode == USAGE and _newest(self.root) == started.before
+            refused = started.process.returncode == USAGE and not self._files_of(started)
             self._count(started, 0.0 if refused else None)
             lines = _lines(err)
             progress = self._progress(started)
@@ -291,11 +298,28 @@ class Runs(MutableRecord):
             self.spent_usd += cost
             started.counted = True
 
+    def _files_of(self, started: Started) -> list[Path]:
+        """The run that a command writes; once it has ended unseen, each that it may have written.
+
+        Others start runs meanwhile: in another job, or by hand. A run belongs to the session of
+        the process that holds its lock.
+        """
+        if started.file is None:
+            others = {one.file for one in self._started.values()}
+            new = [path for path in files(self.root) if path not in started.before | others]
+            sessions = {path: _session_of(holder(lock_of(path))) for path in new}
+            process = started.process
+            mine = [path for path, session in sessions.items() if session == process.pid]
+            if process.returncode is not None and not mine:
+                return [path for path, session in sessions.items() if session is None]
+            started.file = mine[0] if mine else None
+        return [started.file] if started.file else []
+
     def _progress(self, started: Started) -> dict[str, Any]:
-        path = _newest(self.root)
-        if path is None or path == started.before:
+        paths = self._files_of(started)
+        if len(paths) != 1:
             return {}
-        with RunFile.open(path) as run:
+        with RunFile.open(paths[0]) as run:
             totals = run.totals()
             return {
                 "run": short_id(run.meta.id),
@@ -338,11 +362,10 @@ def refuse_outside(numbers: Range, name: str, value: float | None) -> None:
         raise Refused(problem)
 
 
-def _newest(root: Path) -> Path | None:
-    try:
-        return find(root, None)
-    except UsageError:
-        return None
+def _session_of(process: int | None) -> int | None:
+    with contextlib.suppress(OSError):
+        return None if process is None else os.getsid(process)
+    return None
 
 
 def _lines(text: bytes) -> list[str]:

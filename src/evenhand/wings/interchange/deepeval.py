@@ -160,7 +160,9 @@ def run_of(test_run: Part, path: Path) -> ImportedRun | None:
     test_run.notes.translated(
         test_run.where, f"test run {shown(title)}, test cases: {len(trials):,}"
     )
-    model = _model(test_run)
+    written = test_run.part("hyperparameters") if test_run.value.get("hyperparameters") else None
+    model = written.value.get("model") if written else None
+    model = " ".join(model.split()) if isinstance(model, str) else ""
     return ImportedRun(
         id=digest(encode(test_run.value))[:24],
         title=title,
@@ -170,13 +172,6 @@ def run_of(test_run: Part, path: Path) -> ImportedRun | None:
         took_s=test_run.amount("runDuration"),
         settings=settings,
     )
-
-
-def _model(test_run: Part) -> str:
-    """The model that the hyperparameters name; empty for none."""
-    written = test_run.part("hyperparameters") if test_run.value.get("hyperparameters") else None
-    model = written.value.get("model") if written else None
-    return " ".join(model.split()) if isinstance(model, str) else ""
 
 
 def _trial(one: Part) -> ImportedTrial:
@@ -209,7 +204,11 @@ def _trial(one: Part) -> ImportedTrial:
         outcomes=outcomes,
         input=fields.get("input", fields.get("scenario")),
         expected=fields.get("expected_output", fields.get("expected_outcome")),
-        vars=_contexts(fields),
+        vars={
+            key: list(passages(fields[key]))
+            for key in ("context", "retrieval_context")
+            if fields.get(key)
+        },
         latency_s=one.amount("completionTime"),
         cost_usd=one.amount("tokenCost"),
         tokens_in=one.whole("inputTokenCount"),
@@ -217,11 +216,6 @@ def _trial(one: Part) -> ImportedTrial:
         metadata={"deepeval": {k: v for k, v in fields.items() if k not in _CASE}},
         description=case,
     )
-
-
-def _contexts(fields: dict[str, object]) -> dict[str, object]:
-    keys = ("context", "retrieval_context")
-    return {key: list(passages(fields[key])) for key in keys if fields.get(key)}
 
 
 def _outcome(metric: Part) -> Outcome:

@@ -155,7 +155,10 @@ def read_results(path: Path) -> Recorded:
     ]
     order = sorted(range(len(places)), key=lambda i: (places[i].test_idx, places[i].prompt_idx))
     rows = [(i + 1, head.results[i]) for i in order]
-    repeats = _repeats(file)
+    repeats = file.runtime_options.get("repeat")
+    if repeats is None:
+        repeats = as_mapping(file.config.get("evaluateOptions")).get("repeat")
+    repeats = repeats if isinstance(repeats, int) and repeats > 0 else 1
     cases = _cases([places[i] for i in order], repeats)
     models = {place.prompt_idx: str((place.provider or {}).get("id") or "") for place in places}
     meta = _meta(path, file, head=head, data=data, cases=cases, repeats=repeats, models=models)
@@ -195,13 +198,6 @@ def _place(path: Path, number: int, raw: msgspec.Raw, columns: int) -> _Place:
         what = f"`promptIdx` is {place.prompt_idx}, and in 'results', `prompts` has {columns:,}"
         raise _bad_row(path, number, f"{what}, counted from 0")
     return place
-
-
-def _repeats(file: _File) -> int:
-    repeats = file.runtime_options.get("repeat")
-    if repeats is None:
-        repeats = as_mapping(file.config.get("evaluateOptions")).get("repeat")
-    return repeats if isinstance(repeats, int) and repeats > 0 else 1
 
 
 def _cases(places: Sequence[_Place], repeats: int) -> dict[int, tuple[str, int]]:

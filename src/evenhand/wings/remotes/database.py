@@ -14,7 +14,14 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.secrets import known
 from evenhand.store.runfile import RunFile
 from evenhand.wings.remotes.address import Address
-from evenhand.wings.remotes.remote import Manifest, Snapshot, read_manifest, write_manifest
+from evenhand.wings.remotes.remote import (
+    Manifest,
+    Snapshot,
+    lacking,
+    read_manifest,
+    refuse_lacking,
+    write_manifest,
+)
 from evenhand.wings.remotes.rows import OUTCOMES, TRIALS, Kind, Row, names, rows_of
 
 AT_ONCE = 5_000
@@ -112,6 +119,18 @@ class DatabaseRemote:
                         self._copy("outcomes", names(OUTCOMES), rows.outcomes)
         return True
 
+    def restore(self, run: Snapshot, manifest: Manifest) -> bool:
+        if not lacking(manifest, self._sizes(manifest.id)):
+            return False
+        with self._told():
+            self._put_pieces(run)
+        refuse_lacking(self.name, manifest, self._sizes(manifest.id))
+        return True
+
+    def _sizes(self, run: str) -> dict[str, int]:
+        query = "select name, octet_length(data) from evenhand.parts where name like %s"
+        return {str(name): int(size) for name, size in self._found(query, f"parts/{run}/%")}
+
     def _put_pieces(self, run: Snapshot) -> None:
         like = f"parts/{run.meta.id}/%"
         rows = self._db.execute("select name from evenhand.parts where name like %s", (like,))
@@ -134,7 +153,10 @@ class DatabaseRemote:
         for part in manifest.file:
             rows = self._found("select data from evenhand.parts where name = %s", part.name)
             if not rows:
-                raise StoreError(f"{self.name}: run {manifest.id} lacks {part.name}")
+                raise StoreError(
+                    f"{self.name}: run {manifest.id} lacks {part.name}",
+                    hint="It was damaged or changed there: push the run again.",
+                )
             yield bytes(rows[0][0])
 
     def said(self, run: str) -> list[str]:

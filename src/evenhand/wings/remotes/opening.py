@@ -34,7 +34,9 @@ from evenhand.wings.remotes.remote import (
     Remote,
     Snapshot,
     is_id,
+    lacking,
     read_manifest,
+    refuse_lacking,
     write_manifest,
 )
 from evenhand.wings.remotes.rows import OUTCOMES, TRIALS, Kind, Row, names, rows_of
@@ -291,6 +293,19 @@ class ObjectRemote:
         return None if data is None else read_manifest(data, run, self.name)
 
     def add(self, run: Snapshot) -> bool:
+        # Last, once all of its parts are there: whoever sees the manifest can fetch the run.
+        manifest = self._with_parts(run)
+        return self._objects.put_new(f"{RUNS}/{run.meta.id}.json", write_manifest(manifest))
+
+    def restore(self, run: Snapshot, manifest: Manifest) -> bool:
+        if not lacking(manifest, self._objects.sizes(f"parts/{manifest.id}")):
+            return False
+        self._with_parts(run)
+        refuse_lacking(self.name, manifest, self._objects.sizes(f"parts/{manifest.id}"))
+        return True
+
+    def _with_parts(self, run: Snapshot) -> Manifest:
+        """Puts the parts there that are not, and returns the manifest that names all."""
         write = parquet_writer()
         there = self._objects.sizes(f"parts/{run.meta.id}")
         for (size, sha256), piece in zip(run.pieces, run.read(), strict=True):
@@ -310,9 +325,7 @@ class ObjectRemote:
             for rows in rows_of(file, AT_ONCE):
                 table("trials", TRIALS, rows.trials)
                 table("outcomes", OUTCOMES, rows.outcomes)
-        # Last, once all of its parts are there: whoever sees the manifest can fetch the run.
-        manifest = run.manifest(tables["trials"], tables["outcomes"])
-        return self._objects.put_new(f"{RUNS}/{run.meta.id}.json", write_manifest(manifest))
+        return run.manifest(tables["trials"], tables["outcomes"])
 
     def _piece(self, part: Part, data: bytes, there: dict[str, int]) -> None:
         # Names are hashes of what is in them. Of another size is one that was broken off.
@@ -324,7 +337,10 @@ class ObjectRemote:
         for part in manifest.file:
             data = self._objects.get(part.name, part.size)
             if data is None:
-                raise StoreError(f"{self.name}: run {manifest.id} lacks {part.name}")
+                raise StoreError(
+                    f"{self.name}: run {manifest.id} lacks {part.name}",
+                    hint="It was damaged or changed there: push the run again.",
+                )
             yield data
 
     def said(self, run: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.scratch import ScratchFolder
@@ -48,11 +48,13 @@ class Pushed(Record, frozen=True):
         manifest: As it is at the remote.
         new: Whether it was not there before.
         labelled: Whether only what people said of it is new.
+        restored: Whether pieces were put back that were missing there.
     """
 
     manifest: Manifest
     new: bool
     labelled: bool = False
+    restored: bool = False
 
 
 def push_document(remote: Remote, pushed: Sequence[Pushed]) -> dict[str, Any]:
@@ -62,14 +64,8 @@ def push_document(remote: Remote, pushed: Sequence[Pushed]) -> dict[str, Any]:
             schema=SCHEMA,
             remote=remote.name,
             runs=[
-                PushRun(
-                    run=one.manifest.id,
-                    title=one.manifest.title,
-                    new=one.new,
-                    labelled=one.labelled,
-                    trials=one.manifest.trials,
-                    digest=one.manifest.digest,
-                    sha256=one.manifest.sha256,
+                filled(
+                    PushRun, one.manifest, run=one.manifest.id, new=one.new, labelled=one.labelled
                 )
                 for one in pushed
             ],
@@ -92,7 +88,7 @@ def push(path: Path, remote: Remote) -> Pushed:
         new = there is None and remote.add(run)
         there = there or remote.manifest(run.meta.id) or run.manifest()
         if there.digest == run.digests.everything:
-            return Pushed(there, new)
+            return Pushed(there, new, restored=not new and remote.restore(run, there))
         if there.results != run.digests.results:
             raise UsageError(
                 f"{remote.name} has run {run.meta.id} with other results, and what is pushed never changes",

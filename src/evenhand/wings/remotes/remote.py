@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Protocol
@@ -105,6 +105,14 @@ class Remote(Protocol):
         """
         ...
 
+    def restore(self, run: Snapshot, manifest: Manifest) -> bool:
+        """Puts pieces back that the manifest names and that aren't there whole; False where nothing is missing.
+
+        Raises:
+            StoreError: It cannot be written, or this copy of the run has other pieces.
+        """
+        ...
+
     def read(self, manifest: Manifest) -> Iterator[bytes]:
         """The pieces of a run file, in their order; of one that is larger than it should be, perhaps only the start.
 
@@ -140,6 +148,37 @@ class Remote(Protocol):
     def close(self) -> None:
         """Lets go of connections."""
         ...
+
+
+def lacking(manifest: Manifest, there: Mapping[str, int]) -> list[str]:
+    """The names of pieces of a manifest that aren't there, or not whole.
+
+    Args:
+        manifest: Of the run.
+        there: What there is, with the bytes of each.
+    """
+    pieces = (*manifest.file, *manifest.trial_parts, *manifest.outcome_parts)
+    return [piece.name for piece in pieces if there.get(piece.name) != piece.size]
+
+
+def refuse_lacking(name: str, manifest: Manifest, there: Mapping[str, int]) -> None:
+    """Raises a StoreError where pieces are missing that this copy of the run can't put back.
+
+    Args:
+        name: The remote's.
+        manifest: Of the run.
+        there: What there is, with the bytes of each, after that was tried.
+    """
+    if missing := lacking(manifest, there):
+        raise StoreError(
+            f"{name}: run {manifest.id} lacks {missing[0]}, and this copy of it has other pieces",
+            hint=f"Push it from where it was pushed before, or {start_again(manifest.id)}.",
+        )
+
+
+def start_again(run: str) -> str:
+    """What to do about a run that is damaged at the remote."""
+    return f"delete runs/{run}.json and parts/{run} there (in PostgreSQL, its rows), and push the run again"
 
 
 def said_name(data: bytes) -> str:
@@ -265,7 +304,10 @@ def read_manifest(data: bytes, run: str, where: str) -> Manifest:
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise StoreError(f"{where}: the manifest of run {run} cannot be read: {error}") from error
+        raise StoreError(
+            f"{where}: the manifest of run {run} cannot be read: {error}",
+            hint=f"It was damaged or changed there: {start_again(run)}.",
+        ) from error
     if manifest.schema != SCHEMA:
         raise StoreError(
             f"{where}: run {run} was pushed as {manifest.schema[:40]!r}, and this reads {SCHEMA}",

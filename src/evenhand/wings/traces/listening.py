@@ -25,7 +25,7 @@ from aiohttp import web
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import is_array, is_object
-from evenhand.doors.spans.span import RawSpan, SpanEvent
+from evenhand.doors.spans.span import RawSpan
 from evenhand.languages.documents.foreign import Part
 from evenhand.store.home import make_folder
 from evenhand.wings.traces import otlp_json, otlp_protobuf
@@ -298,15 +298,13 @@ def _span(span: RawSpan) -> dict[str, Any]:
         "startTimeUnixNano": None if span.start is None else str(span.start),
         "endTimeUnixNano": None if span.end is None else str(span.end),
         "attributes": _attributes(span.attributes),
-        "events": [_event(one) for one in span.events],
+        "events": [
+            {"name": one.name, "attributes": _attributes(one.attributes)} for one in span.events
+        ],
         "status": {"code": _CODES[span.status], "message": span.error},
         "droppedAttributesCount": span.dropped,
     }
     return {key: value for key, value in row.items() if value not in (None, "", [], 0)}
-
-
-def _event(event: SpanEvent) -> dict[str, Any]:
-    return {"name": event.name, "attributes": _attributes(event.attributes)}
 
 
 def _records(span: RawSpan) -> list[dict[str, Any]]:

@@ -11,7 +11,14 @@ from typing import Any
 
 from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object, is_whole
 from evenhand.core.step import StepStatus
-from evenhand.doors.spans.span import LAST_NS, MOST_ATTRIBUTES, RawSpan, SpanEvent, kept_value
+from evenhand.doors.spans.span import (
+    FIRST_NS,
+    LAST_NS,
+    MOST_ATTRIBUTES,
+    RawSpan,
+    SpanEvent,
+    kept_value,
+)
 from evenhand.languages.documents.foreign import DEEPEST, Part, shown
 from evenhand.wings.traces.otlp_protobuf import STATUSES, logged
 
@@ -108,11 +115,13 @@ def _time(part: Part, key: str) -> int | None:
     # Protobuf's JSON writes 64-bit integers as strings; the largest of them has 20 digits.
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
         value = int(value)
-    if is_whole(value) and 0 <= value < LAST_NS:
-        # Protobuf does not tell a time of 0 from a time that is not set.
-        return value or None
-    if value is not None:
-        part.notes.left_out(f"{part.where}.{key}", f"is {shown(value)}, not a time in nanoseconds")
+    if is_whole(value) and FIRST_NS <= value < LAST_NS:
+        return value
+    # Protobuf does not tell a time of 0 from a time that is not set.
+    if value is not None and value != 0:
+        part.notes.left_out(
+            f"{part.where}.{key}", f"is {shown(value)}, not a time in nanoseconds since 1970"
+        )
     return None
 
 

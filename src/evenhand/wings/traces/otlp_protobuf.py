@@ -12,6 +12,7 @@ from typing import Any
 
 from evenhand.core.step import StepStatus
 from evenhand.doors.spans.span import (
+    FIRST_NS,
     LONGEST_TEXT,
     MOST_ATTRIBUTES,
     RawSpan,
@@ -116,8 +117,8 @@ def _span(data: bytes, start: int, end: int, service: str, scope: str) -> RawSpa
         # Some exporters write zeros where there is no parent.
         parent=parent.strip("0") and parent,
         name=name,
-        start=begun or None,
-        end=ended or None,
+        start=begun if begun >= FIRST_NS else None,
+        end=ended if ended >= FIRST_NS else None,
         status=status,
         error=error,
         attributes=_attributes(data, attributes),

@@ -21,7 +21,7 @@ from evenhand.core.editing import CannotAsk, editable
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
 from evenhand.core.json_shapes import is_mapping
-from evenhand.core.plan import Edit, Editable
+from evenhand.core.plan import Edit
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.secrets import known
@@ -152,7 +152,9 @@ def _offered(request: Asked, edit: Edit, meta: RunMeta, trial: TrialResult) -> A
         prompt=prompt,
         # As the trial had them: with files read in, and tags filled in.
         values={name: known.inside(values.get(name, value)) for name, value in can.values.items()},
-        models=_models(can, ids),
+        models=[
+            AskModel(index, label, ids.get(index, label)) for index, label in can.models.items()
+        ],
         model=can.model,
         notes=notes,
         max_cost_usd=budget,
@@ -170,10 +172,6 @@ def _look_for_changes(meta: RunMeta, plan: Plan) -> None:
             f"changed since this run: {', '.join(map(str, names))}",
             hint="Run it again, and ask from the new run.",
         )
-
-
-def _models(can: Editable, ids: Mapping[int, str]) -> list[AskModel]:
-    return [AskModel(index, label, ids.get(index, label)) for index, label in can.models.items()]
 
 
 def _estimated(request: Asked, meta: RunMeta, trial: TrialResult) -> AskEstimate:

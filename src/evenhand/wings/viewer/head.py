@@ -31,7 +31,7 @@ from evenhand.analysis.trust.beside_people import (
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.ranking_corrections import Standings, standings
 from evenhand.analysis.trust.requirements import Held, held
-from evenhand.core.document import Key
+from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED
@@ -298,15 +298,12 @@ def _column_rate(one: Slice, name: str) -> ColumnRate:
 
 def _required(one: Held, names: list[str]) -> RequirementRow:
     required = one.requirement
-    return RequirementRow(
+    return filled(
+        RequirementRow,
+        one,
         metric=required.metric,
         column=None if one.variant is None else names[one.variant],
-        state=one.state,
         shares=required.metric == PASSED,
-        least=one.least,
-        most=one.most,
-        low=one.low,
-        high=one.high,
         at_least=required.bound.at_least,
         at_most=required.bound.at_most,
         words=RequirementWords(

@@ -13,7 +13,7 @@ from typing import Annotated, cast
 
 from evenhand.analysis.filters.query import Names, TextTerm, WordTerm, parse
 from evenhand.analysis.summaries.column_names import column_names
-from evenhand.core.document import Key
+from evenhand.core.document import Key, filled
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.score import State
@@ -204,14 +204,7 @@ def search_piece(runs: Runs, query: Query, place: str) -> SearchPiece:
         if after:
             break
         piece.done += 1
-    return SearchPiece(
-        hits=piece.hits,
-        more=piece.more,
-        runs=piece.done,
-        trials=piece.trials,
-        unread=piece.unread,
-        next=after,
-    )
+    return filled(SearchPiece, piece, runs=piece.done, next=after)
 
 
 class _Piece:

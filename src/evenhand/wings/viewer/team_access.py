@@ -104,13 +104,10 @@ class TeamAccess:
         person = self._person(identity)
         if not person.role:
             text = f"{person.name} may not see runs here. Ask those who run this viewer for a role."
-            other = (f"{THERE}?other=1", "Use another account") if self._signs_in_here else ("", "")
+            signs_in_here = THERE in self._open
+            other = (f"{THERE}?other=1", "Use another account") if signs_in_here else ("", "")
             raise Refused(403, text, "", page_of("No role", text, *other))
         return person
-
-    @property
-    def _signs_in_here(self) -> bool:
-        return THERE in self._open
 
     def _person(self, identity: Identity) -> Person:
         role = self._roles.of(identity.name, identity.groups)

@@ -9,15 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evenhand.core import errors
 from evenhand.core.case import Case
-from evenhand.core.errors import BadRequest, EvenhandError
+from evenhand.core.errors import BadRequest, EvenhandError, ProviderError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.plan import Plan
-from evenhand.core.run import TrialResult
+from evenhand.core.run import CallEnd, TrialResult
 from evenhand.core.score import check
 from evenhand.core.variant import Variant
 from evenhand.engine import door
 from evenhand.engine.door import Settings
+from evenhand.engine.replay.answering import recorded_error
 from evenhand.store.recordings import Recordings, RunSource
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted, example, example_of
@@ -249,3 +251,15 @@ async def test_what_is_missing_is_asked_where_that_is_wanted(tmp_path: Path):
     with RunFile.open(poor) as run:
         assert run.meta.status == "out_of_budget"
     assert len(model.asked) == 6
+
+
+def test_a_recorded_error_is_of_its_own_kind_again():
+    """By its slug: no two kinds of failed calls may share one, though a failed grader has that of a failed function."""
+    kinds = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, ProviderError) and not kind.fatal
+    ]
+    assert len(kinds) > 10
+    ends = [CallEnd(b"", "provider", error=kind.slug, message="no") for kind in kinds]
+    assert [type(recorded_error(end)) for end in ends] == kinds

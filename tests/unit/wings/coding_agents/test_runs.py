@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.unit.conftest import Make, make_run, result  # noqa: F401 (a fixture)
 
+from evenhand.store.home import Lock, lock_of
 from evenhand.wings.coding_agents.runs import Runs, Started
 
 
@@ -20,7 +22,12 @@ async def started(bound_usd: float, document: object = None) -> Started:
     await process.wait()
     out = io.BytesIO(json.dumps(document).encode())
     return Started(
-        job="job-1", process=process, before=None, bound_usd=bound_usd, out=out, err=io.BytesIO()
+        job="job-1",
+        process=process,
+        before=frozenset(),
+        bound_usd=bound_usd,
+        out=out,
+        err=io.BytesIO(),
     )
 
 
@@ -89,3 +96,58 @@ async def test_a_run_of_unknown_cost_counts_with_all_that_it_might_spend(
     runs = Runs(run.path.parents[2], 1.0, _started={"job-1": one})
     await runs.status("job-1")
     assert runs.spent_usd == spent
+
+
+async def test_a_job_is_never_told_of_a_run_that_another_process_makes(
+    make_run: Make,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A person's run, which is the newest, is neither its progress nor a reason to count what it might spend."""
+    monkeypatch.setattr("evenhand.wings.coding_agents.runs.PATIENCE_S", 0.01)
+    one = await started(0.6)
+    one.process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "input(); raise SystemExit(2)"), stdin=asyncio.subprocess.PIPE
+    )
+    run = await make_run([result(0)], planned=3)
+    runs = Runs(run.path.parents[2], 1.0, _started={"job-1": one})
+    with contextlib.ExitStack() as stack:
+        stack.callback(Lock(lock_of(run.path), "the run").release)
+        assert "run" not in await runs.status("job-1")
+        monkeypatch.undo()
+        assert one.process.stdin is not None
+        one.process.stdin.write(b"\n")
+        assert "run" not in await runs.status("job-1")
+    assert runs.spent_usd == 0.0
+
+
+async def test_a_job_is_told_of_the_run_that_its_own_process_writes(
+    make_run: Make,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Where a newer one is another's."""
+    monkeypatch.setattr("evenhand.wings.coding_agents.runs.PATIENCE_S", 0.01)
+    newer = await make_run([result(0), result(1)], planned=2)
+    run = await make_run([result(0)], planned=3)
+    assert run.meta.id < newer.meta.id
+    code = """
+import os, pathlib, sys
+from evenhand.store.home import Lock
+lock = Lock(pathlib.Path(sys.argv[1]), "the run")
+print(flush=True)
+input()
+"""
+    one = await started(0.6)
+    one.process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", code, str(lock_of(run.path))),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert one.process.stdin is not None
+    assert one.process.stdout is not None
+    await one.process.stdout.readline()
+    told = await Runs(run.path.parents[2], 1.0, _started={"job-1": one}).status("job-1")
+    one.process.stdin.close()
+    await one.process.wait()
+    assert run.meta.id.startswith(told["run"])
+    assert (told["settled"], told["planned"]) == (1, 3)

@@ -21,6 +21,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.doors.assertions.kinds import INSTEAD
+from evenhand.store.home import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.wings.coding_agents.advice import advice_on
 from evenhand.wings.coding_agents.answers import LARGEST
@@ -309,7 +310,7 @@ async def test_no_cost_raises_a_budget(tmp_path: Path):
         one = Started(
             job="job-1",
             process=None,
-            before=None,
+            before=frozenset(),
             bound_usd=0.04,
             out=io.BytesIO(),
             err=io.BytesIO(),
@@ -507,3 +508,78 @@ async def test_an_agent_draws_and_counts_and_a_person_writes_notes_and_ratifies(
         assert (judged["status"], judged["left_usd"]) == ("done", 0)
         broke = await call("review_count", judge="openai:chat:gpt-5")
         assert (broke["status"], broke["left_usd"]) == ("out_of_budget", 0)
+
+
+async def test_a_cell_has_its_failed_expectations_and_says_how_many_there_are(make_run: Make):  # noqa: F811
+    """Of thirty, the last one failed; of lists that are cut anywhere, an answer says how long they are."""
+    held = [Outcome(f"holds {i}", "pass", 1.0) for i in range(29)]
+    failed = [Outcome(f"fails {i}", "fail", 0.0) for i in range(5)]
+    run = await make_run(
+        [
+            result(0, ok=False, outcomes=(*held, failed[0]), vars={f"v{i}": i for i in range(30)}),
+            result(1, ok=False, outcomes=tuple(failed)),
+            result(2, ok=False, outcomes=(*held[:2], failed[0])),
+        ]
+    )
+    async with client(project_of(run)) as call:
+        cell = await call("cell", cell="trial 0")
+        assert cell["expectations"][0]["expectation"] == {"untrusted": "fails 0"}
+        assert [cell["expectations_in_all"], cell["variables_in_all"]] == [30, 30]
+        listed = (await call("failures"))["trials"]
+        assert [trial.get("failed_in_all") for trial in listed] == [None, 5, None]
+        whole = await call("cell", cell="trial 2")
+        assert [one["outcome"] for one in whole["expectations"]] == ["pass", "pass", "fail"]
+        assert "expectations_in_all" not in whole
+
+
+async def test_an_output_keeps_its_lines_and_none_is_not_a_text(make_run: Make):  # noqa: F811
+    """An agent that looks for why `^b$` failed sees what the model wrote; an error has no output."""
+    run = await make_run(
+        [
+            result(0, ok=False, output="a\n\n  b\x1b[2J"),
+            result(1, ok=None, output=None),
+            result(2, ok=False, output="null"),
+        ]
+    )
+    async with client(project_of(run)) as call:
+        assert (await call("cell", cell="trial 0"))["output"]["untrusted"] == "a\n\n  b\\x1b[2J"
+        assert (await call("cell", cell="trial 1"))["output"] is None
+        assert (await call("cell", cell="trial 2"))["output"] == {"untrusted": "null"}
+        listed = (await call("failures"))["trials"]
+        assert [trial["output"] and trial["output"]["untrusted"] for trial in listed] == [
+            "a b\\x1b[2J", None, "null",
+        ]  # fmt: skip
+
+
+async def test_a_run_that_is_being_written_is_not_to_be_resumed(make_run: Make):  # noqa: F811
+    """It says how far it is, and that it goes on."""
+    run = await make_run([result(0)], status="running", planned=3, settings={"asked": {}})
+    async with client(project_of(run)) as call:
+        assert "evenhand resume" in str((await call("summary"))["next"])
+        lock = Lock(lock_of(run.path), "the run")
+        try:
+            summary = await call("summary")
+        finally:
+            lock.release()
+    assert summary["planned"] == 3
+    assert "still running" in str(summary["next"])
+    assert "resume" not in str(summary["next"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "name"),
+    [
+        ("summary", {"run": 5}, "run"),
+        ("failures", {"cursor": 1.5}, "cursor"),
+        ("compare", {}, "first"),
+        ("run", {"offline": "perhaps"}, "offline"),
+    ],
+)
+async def test_an_argument_of_another_type_is_a_problem_in_plain_words(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], name: str
+):
+    """It names the argument, and no library or address."""
+    async with client(tmp_path) as call:
+        told = await call(tool, **arguments)
+    assert told["problem"].startswith(f"{name}: ")
+    assert "pydantic" not in str(told)

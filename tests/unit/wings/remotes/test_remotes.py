@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -132,6 +133,56 @@ async def test_what_was_pushed_never_changes(
     piece.unlink()
     with pytest.raises(StoreError, match="lacks parts/"):
         fetch(remote, run.meta.id, tmp_path / "cache")
+
+
+async def test_what_is_missing_at_a_remote_comes_back_with_the_next_push(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+):
+    """As the message says. Where this copy has other pieces, and where only bytes differ, it says what to delete."""
+    remote = ObjectRemote(folder)
+    run = await make_run(summaries(), SUMMARIES)
+    push(run.path, remote)
+    manifest = remote.manifest(run.meta.id)
+    assert manifest is not None
+    every = [*manifest.file, *manifest.trial_parts, *manifest.outcome_parts]
+    for part in every:
+        piece = tmp_path / "team" / part.name
+        data = piece.read_bytes()
+        for damaged in (None, data[:-1]):
+            piece.unlink()
+            if damaged is not None:
+                piece.write_bytes(damaged)
+            with (
+                contextlib.nullcontext()
+                if part not in manifest.file
+                else pytest.raises(StoreError, match=r"has .* bytes|lacks") as problem
+            ):
+                fetch(remote, run.meta.id, tmp_path / "cache")
+            assert problem is None or "push the run again" in problem.value.hint
+            assert push(run.path, remote).restored
+            assert piece.read_bytes() == data
+            fetch(remote, run.meta.id, tmp_path / f"cache of {damaged is None} {part.name[-12:]}")
+    assert not push(run.path, remote).restored
+    first = tmp_path / "team" / every[0].name
+    first.write_bytes(b"x" * every[0].size)
+    with pytest.raises(StoreError, match="its hash differs") as differs:
+        fetch(remote, run.meta.id, tmp_path / "empty")
+    assert f"delete runs/{run.meta.id}.json and parts/" in differs.value.hint
+    (tmp_path / "team/runs" / f"{run.meta.id}.json").write_text('{"schema": ')
+    with pytest.raises(StoreError, match="cannot be read") as cut:
+        push(run.path, remote)
+    assert f"delete runs/{run.meta.id}.json and parts/" in cut.value.hint
+    (tmp_path / "team/runs" / f"{run.meta.id}.json").unlink()
+    shutil.rmtree(tmp_path / "team/parts" / run.meta.id)
+    assert push(run.path, remote).new
+    first.unlink()
+    with sqlite3.connect(run.path) as db:  # another layout of the same rows
+        db.execute("pragma page_size = 8192")
+        db.execute("vacuum")
+    with pytest.raises(StoreError, match="this copy of it has other pieces"):
+        push(run.path, remote)
 
 
 @pytest.mark.parametrize("instead", ["pipe", "device", "shorter", "longer"])

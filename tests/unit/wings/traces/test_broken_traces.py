@@ -125,6 +125,33 @@ def test_a_clock_that_runs_back_leaves_durations_unknown(tmp_path: Path):
     assert any("ended before it began" in text for text in said(notes, "changed"))
 
 
+def test_a_trace_that_only_runs_back_took_an_unknown_time(tmp_path: Path):
+    """And not 0 s, which would count in the mean latency."""
+    (trial,), _ = imported(tmp_path, request(tool("a", took=-3, at=5)))
+    assert trial.latency_s is None
+
+
+@pytest.mark.parametrize("per_s", [1, 10**3, 10**6])
+def test_times_of_another_unit_are_left_out_and_told(tmp_path: Path, per_s: int):
+    """2.5 s in milliseconds would be 2.5 µs; in protobuf, which has no names to tell, they are left out too."""
+    own = span("a")
+    own |= {
+        "startTimeUnixNano": str(S // 10**9 * per_s),
+        "endTimeUnixNano": S // 10**9 * per_s + 5 * per_s // 2,
+    }
+    (trial,), notes = imported(tmp_path, request(own))
+    assert (trial.latency_s, trial.steps[0].duration_s) == (None, None)
+    assert any("not a time in nanoseconds since 1970" in note.text for note in notes)
+    encoded = b"".join(
+        bytes([number << 3 | 1]) + int(own[key]).to_bytes(8, "little")
+        for number, key in ((7, "startTimeUnixNano"), (8, "endTimeUnixNano"))
+    )
+    for number in (2, 2, 1):  # of a scope, of a resource, of a request
+        encoded = bytes([number << 3 | 2, len(encoded)]) + encoded
+    (read,) = spans_of(encoded)
+    assert (read.start, read.end) == (None, None)
+
+
 def test_a_span_that_comes_twice_counts_once(tmp_path: Path):
     """Sent again, it is the same; another one with its id is left out, and said."""
     first = tool("a")

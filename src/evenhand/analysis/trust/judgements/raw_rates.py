@@ -11,7 +11,7 @@ from evenhand.core.run import RunMeta
 from evenhand.core.score import Scale
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.correction import Estimate
-from evenhand.stats.tallies import Tally, tally_of
+from evenhand.stats.tallies import tally_of
 
 
 def raw_rate(meta: RunMeta, items: Sequence[Item]) -> Estimate:
@@ -23,7 +23,12 @@ def raw_rate(meta: RunMeta, items: Sequence[Item]) -> Estimate:
         meta: The run's.
         items: The judge's verdicts. For none, it is 0 and may be anything.
     """
-    share = share_of_cases(meta, _tallies(items))
+    cases: dict[str, list[bool]] = defaultdict(list)
+    for item in items:
+        cases[item.case].append(item.passed)
+    share = share_of_cases(
+        meta, [tally_of(sum(passed), len(passed) - sum(passed), 0) for passed in cases.values()]
+    )
     return (
         Estimate(0.0, 0.0, 1.0) if share is None else Estimate(share.least, share.low, share.high)
     )
@@ -42,11 +47,3 @@ def raw_mean(items: Sequence[Item], scale: Scale) -> Estimate:
             cases[item.case].append(item.score)
     units = [(sum(scores) / len(scores), 1.0) for scores in cases.values()]
     return Estimate(*(mean_on_scale(units, scale) or (scale[0], *scale)))
-
-
-def _tallies(items: Sequence[Item]) -> list[Tally]:
-    """One for each case."""
-    cases: dict[str, list[bool]] = defaultdict(list)
-    for item in items:
-        cases[item.case].append(item.passed)
-    return [tally_of(sum(passed), len(passed) - sum(passed), 0) for passed in cases.values()]

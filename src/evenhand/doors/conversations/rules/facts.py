@@ -206,11 +206,8 @@ def _named(text: str, noun: str, fact: str, so_far: SoFar) -> str:
         return ""
     statement = match[1].strip(_TAIL)
     same_form = _shape(statement) == shape and statement not in _VAGUE
-    return (
-        match[0].strip(_TAIL)
-        if same_form and statement != expected and not _of_agent(statement, so_far)
-        else ""
-    )
+    of_agent = statement in plain(so_far.agent_last)  # it is then what the two speak of
+    return match[0].strip(_TAIL) if same_form and statement != expected and not of_agent else ""
 
 
 _VAGUE = frozenset(
@@ -218,11 +215,6 @@ _VAGUE = frozenset(
     "damaged"
     " very so too now gone going supposed delayed lost broken cancelled canceled about from for with what".split()
 )
-
-
-def _of_agent(said: str, so_far: SoFar) -> bool:
-    """Whether the agent said this last: it is then what the two speak of."""
-    return said in plain(so_far.agent_last)
 
 
 def _of_own_words(text: str, so_far: SoFar) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 from evenhand.doors.conversations.fault import Fault, clipped
@@ -112,7 +112,8 @@ def _says(text: str, phrase: str) -> bool:
     phrase_words = words(phrase)
     if not phrase_words:
         return False
-    if _follows(words(text), phrase_words):
+    own, size = list(words(text)), len(phrase_words)
+    if any(own[i : i + size] == list(phrase_words) for i in range(len(own) - size + 1)):
         return True
     content = {word for word in phrase_words if word not in _SMALL}
     if len(content) < 3:
@@ -121,8 +122,3 @@ def _says(text: str, phrase: str) -> bool:
         if len(content.intersection(words(sentence))) >= 0.75 * len(content):
             return True
     return False
-
-
-def _follows(said: Sequence[str], wanted: Sequence[str]) -> bool:
-    size = len(wanted)
-    return any(list(said[i : i + size]) == list(wanted) for i in range(len(said) - size + 1))

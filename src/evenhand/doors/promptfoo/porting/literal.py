@@ -37,7 +37,10 @@ Node = str | Bracketed
 def literal(value: object) -> Node:
     """A value of JSON's kinds."""
     if isinstance(value, str):
-        return _text(value)
+        lines = value.splitlines(keepends=True)
+        if len(lines) < 2:
+            return _quoted(value)
+        return Bracketed("(", [_quoted(line) for line in lines], ")", text=_quoted(value))
     if is_mapping(value):
         fields = cast("Mapping[object, object]", value)
         return Bracketed(
@@ -96,13 +99,6 @@ def laid(node: Node, indent: int = 0, *, broken: bool = False) -> str:
     lines = "".join(f"{pad}{laid(item, indent + 4)}{comma}\n" for item in node.items)
     # Each item has its comma already, also that of a tuple of one.
     return f"{node.start}\n{lines}{' ' * indent}{node.end.lstrip(',')}"
-
-
-def _text(value: str) -> Node:
-    lines = value.splitlines(keepends=True)
-    if len(lines) < 2:
-        return _quoted(value)
-    return Bracketed("(", [_quoted(line) for line in lines], ")", text=_quoted(value))
 
 
 def _quoted(text: str) -> str:

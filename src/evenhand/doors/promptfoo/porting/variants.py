@@ -84,7 +84,9 @@ def model_code(label: str, folder: Folder, *, always: bool) -> tuple[Node, str]:
     Args:
         always: Write a call also where its id says all.
     """
-    fields = next((f for f in _written(folder) if _label(f) == label), None)
+    fields = next(
+        (f for f in _written(folder) if str(f.get("label") or f.get("id")) == label), None
+    )
     left = ""
     if fields is None:  # as it is here, secrets of the environment are filled in
         subject = next(
@@ -105,10 +107,6 @@ def model_code(label: str, folder: Folder, *, always: bool) -> tuple[Node, str]:
     if not named and not always:
         return literal(id_), left
     return call("provider", literal(id_), **named), left
-
-
-def _label(fields: Mapping[str, Any]) -> str:
-    return str(fields.get("label") or fields.get("id"))
 
 
 def _written(folder: Folder) -> Iterator[Mapping[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +13,9 @@ from msgspec.structs import replace
 
 from evenhand.cli.batching import batch_options, batch_record, foresee, policy_of
 from evenhand.cli.completing import complete_paths
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, repeatable
 from evenhand.cli.session import Session
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, ended, judges_asked, study_options, study_settings
 from evenhand.core.ranges import ROWS, Range
 from evenhand.core.wording.words import clip, count, folded, in_one_line, interval, percents, safe
@@ -33,37 +32,31 @@ SHARE = Range(0, 1)
 
 @click.command(short_help="Say which cases can't fail, with made answers.")
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
-@click.option(
+@number_option(
     "--at-least",
-    type=Number(SHARE),
+    within=SHARE,
     metavar="SHARE",
     help="Exit with 1 if fewer of the answers that must fail are killed, from 0 to 1.",
 )
-@click.option(
+@number_option(
     "-n",
     "--first",
-    type=Number(ROWS),
+    within=ROWS,
     metavar="N",
     help="Audit only the first N cases of each eval set, prompt or config.",
 )
-@click.option(
+@flag(
     "--judges",
-    is_flag=True,
     help="Ask judges, too; --max-cost, --batch and --offline mean that as well.  [default: judges aren't asked]",
 )
-@click.option(
+@repeatable(
     "--against",
-    multiple=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
     help="Look for twins of the cases in this dataset: the other part of a split. May be repeated.",
 )
-@click.option("--offline", is_flag=True, help="Answer judges from the folder's offline.jsonl.")
-@click.option(
-    "--batch",
-    is_flag=True,
-    help="Ask judges in batches, at half price: answers may take a day.",
-)
+@flag("--offline", help="Answer judges from the folder's offline.jsonl.")
+@flag("--batch", help="Ask judges in batches, at half price: answers may take a day.")
 @batch_options
 @study_options
 def audit(
@@ -132,15 +125,13 @@ def printed(report: AuditReport, session: Session) -> int:
     """Prints a report, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
     from evenhand.core.secrets import known
-    from evenhand.core.wording.words import put
 
     # Prompts, errors and answers repeat what the environment put into them; a run's file is written without it, too.
     known.learn_environment(os.environ)
     if session.as_json:
         say_json(known.inside(report.document()))
     else:
-        with printing():
-            put(sys.stdout, "".join(f"{known.text(line)}\n" for line in audit_lines(report)))
+        say_lines(map(known.text, audit_lines(report)))
     verdict = report.verdict
     if verdict is None:
         return PASSED if report.examined else NO_VERDICT

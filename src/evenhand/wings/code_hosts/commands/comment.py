@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, text_option
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import AuthError, UsageError
 from evenhand.core.ranges import Range
@@ -28,25 +28,21 @@ NUMBER = Range(1, 10**9, whole=True)
 
 @click.command(short_help="Write a gate's result as one comment on a pull request.")
 @click.argument("gate", type=click.Path(path_type=Path), metavar="FILE")
-@click.option(
+@number_option(
     "--pr",
-    type=Number(NUMBER),
+    within=NUMBER,
     metavar="N",
     help="The pull or merge request.  [default: as GitHub Actions or GitLab CI say]",
 )
-@click.option(
+@text_option(
     "--key",
-    default="",
     metavar="NAME",
     help="Tells this gate's comment from those of other gates.  [default: the baseline's file]",
 )
-@click.option(
-    "--report-url",
-    default="",
-    metavar="URL",
-    help="The address of the HTML report, to link cases to.",
+@text_option(
+    "--report-url", metavar="URL", help="The address of the HTML report, to link cases to."
 )
-@click.option("--print", "only_print", is_flag=True, help="Print the Markdown, and send nothing.")
+@flag("--print", "only_print", help="Print the Markdown, and send nothing.")
 def comment(gate: Path, pr: int | None, key: str, report_url: str, only_print: bool) -> int:
     """Write the gate in FILE, which `evenhand gate --to FILE` wrote, as one comment on the pull request, or update it.
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import number_option
 from evenhand.core.ranges import BUDGET_USD
 
 
 @click.command(short_help="Serve check, run, failures and compare to coding agents.")
-@click.option(
+@number_option(
     "--max-cost",
     "budget_usd",
-    type=Number(BUDGET_USD),
+    within=BUDGET_USD,
     default=0.0,
     metavar="USD",
     help="What all runs of this server together may cost. Default: 0, which runs only what is free.",

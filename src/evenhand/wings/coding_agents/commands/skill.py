@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, text_option
 from evenhand.cli.run_and_report import settled
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
@@ -36,25 +36,22 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Say whether a skill helps: its evals with and without it.")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option(
+@text_option(
     "--agent",
-    default="",
     metavar="COMMAND",
     help="The agent that does the tasks: a program that gets the prompt as its last argument.",
 )
-@click.option(
-    "--model", default="", metavar="ID", help="Ask a model instead, with SKILL.md or without."
-)
-@click.option("--judge", default="", metavar="ID", help="The model that checks the answers.")
-@click.option(
+@text_option("--model", metavar="ID", help="Ask a model instead, with SKILL.md or without.")
+@text_option("--judge", metavar="ID", help="The model that checks the answers.")
+@number_option(
     "--repeat",
-    type=Number(REPEATS),
+    within=REPEATS,
     default=3,
     show_default=True,
     metavar="N",
     help="Do each task N times.",
 )
-@click.option("--offline", is_flag=True, help="Take replies from the folder's offline.jsonl.")
+@flag("--offline", help="Take replies from the folder's offline.jsonl.")
 @study_options
 def skill(
     folder: Path, agent: str, model: str, judge: str, repeat: float, offline: bool, **options: Any

@@ -9,6 +9,7 @@ import click
 
 from evenhand.analysis.filters.vocabulary import tags_of
 from evenhand.analysis.reviews.reviewed import opened, reviews_of
+from evenhand.cli.options import file_option
 from evenhand.cli.streams import tell
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
@@ -22,12 +23,7 @@ from evenhand.wings.failures.commands.review import BOOK, RUNS
 @click.command()
 @RUNS
 @BOOK
-@click.option(
-    "--to",
-    required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The new file: .jsonl, .csv, .json, .yaml or .parquet.",
-)
+@file_option("--to", required=True, help="The new file: .jsonl, .csv, .json, .yaml or .parquet.")
 def cases(runs: tuple[str, ...], book: Path, to: Path) -> int:
     """Write a case for each output of RUNs that failed, as people say, to a new dataset. Default: the latest run.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +11,12 @@ import click
 
 from evenhand.analysis.reviews.reviewed import opened
 from evenhand.cli.exits import NO_VERDICT, PASSED
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.options import file_option, flag
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count as counted_words
-from evenhand.core.wording.words import near, put, safe
+from evenhand.core.wording.words import near, safe
 from evenhand.languages.documents.failures_yml import read_codebook
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK, BY, RUNS, author_of
@@ -36,11 +36,9 @@ if TYPE_CHECKING:
 @click.option(
     "--judge", metavar="MODEL", help="The model that codes all outputs by the ratified kinds."
 )
-@click.option("--offline", is_flag=True, help="Answer the judge from the folder's offline.jsonl.")
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a page, too: the five most frequent kinds, each with an example.",
+@flag("--offline", help="Answer the judge from the folder's offline.jsonl.")
+@file_option(
+    "--html", help="Write a page, too: the five most frequent kinds, each with an example."
 )
 @study_options
 def count(
@@ -157,6 +155,5 @@ def print_count(document: FailuresDocument, *, as_json: bool) -> int:
     if as_json:
         say_json(failures_document(document))
     else:
-        with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in count_lines(document)))
+        say_lines(count_lines(document))
     return PASSED if document.reviewed else NO_VERDICT

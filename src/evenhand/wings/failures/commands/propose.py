@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.analysis.reviews.reviewed import opened
+from evenhand.cli.options import flag
 from evenhand.cli.streams import tell
 from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
 from evenhand.core.errors import UsageError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 @RUNS
 @BOOK
 @click.option("--model", required=True, metavar="MODEL", help="The model that is asked.")
-@click.option("--offline", is_flag=True, help="Answer it from the folder's offline.jsonl.")
+@flag("--offline", help="Answer it from the folder's offline.jsonl.")
 @study_options
 def propose(runs: tuple[str, ...], book: Path, model: str, offline: bool, **options: Any) -> int:
     """Let MODEL propose kinds of failure from the notes on RUNs, and write them to a new file. Default: the latest run.

@@ -30,7 +30,7 @@ from evenhand.analysis.trust.labels.sheet_rows import no_labels, read_verdicts, 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.label import user_name
 from evenhand.cli.labelling import QUIT, tell_fewer
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import file_option, flag, number_option, text_option
 from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError
@@ -47,10 +47,9 @@ FIRST_DRAW = 60
 RUNS = click.argument(
     "runs", nargs=-1, type=RunName(), metavar="[RUN]...", shell_complete=complete_runs
 )
-BOOK = click.option(
+BOOK = file_option(
     "--kinds",
     "book",
-    type=click.Path(path_type=Path, dir_okay=False),
     default=Path("failures.yml"),
     show_default=True,
     help="The file with the kinds of failure.",
@@ -76,24 +75,23 @@ def author_of(by: str | None) -> str:
 
 @click.command()
 @RUNS
-@click.option(
+@number_option(
     "-n",
     "size",
-    type=Number(DRAW),
+    within=DRAW,
     metavar="N",
     default=FIRST_DRAW,
     show_default=True,
     help="How many outputs.",
 )
-@click.option(
+@text_option(
     "--by-stratum",
     "column",
-    default="",
     metavar="COLUMN",
     help="Draw from each value of this column (`tags`, `variant`), too.",
 )
-@click.option(
-    "--seed", type=Number(SEED), metavar="N", help="The seed of the draw.  [default: a random one]"
+@number_option(
+    "--seed", within=SEED, metavar="N", help="The seed of the draw.  [default: a random one]"
 )
 def draw(runs: tuple[str, ...], size: float, column: str, seed: float | None) -> int:
     """Draw outputs of RUNs at random, for people to review. Default: the latest run.
@@ -118,17 +116,11 @@ def draw(runs: tuple[str, ...], size: float, column: str, seed: float | None) ->
 @click.command()
 @RUNS
 @BY
-@click.option(
+@file_option(
     "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
     help="Write what to review to this CSV or .jsonl file, with empty columns `verdict` and `note`.",
 )
-@click.option(
-    "--from",
-    "source",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Read verdicts and notes from this CSV or .jsonl file.",
-)
+@file_option("--from", "source", help="Read verdicts and notes from this CSV or .jsonl file.")
 def notes(runs: tuple[str, ...], by: str | None, to: Path | None, source: Path | None) -> int:
     """Say of each drawn output whether it failed, and write a note on what is wrong. Default: the latest run.
 
@@ -171,7 +163,7 @@ def notes(runs: tuple[str, ...], by: str | None, to: Path | None, source: Path |
 @click.command("list")
 @RUNS
 @BOOK
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def list_(runs: tuple[str, ...], book: Path, as_json: bool) -> int:
     """List what people said of outputs, and which kinds of failure cover it. Default: the latest run.
 

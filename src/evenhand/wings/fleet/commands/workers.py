@@ -7,7 +7,7 @@ import sys
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import number_option
 from evenhand.cli.streams import printing
 from evenhand.core.ranges import WORKERS
 from evenhand.core.version import __version__
@@ -159,9 +159,9 @@ FORMS = {"kuberay": KUBERAY, "slurm": SLURM}
     type=click.Choice(list(FORMS)),
     help="kuberay: a RayJob for Kubernetes. slurm: a batch script.",
 )
-@click.option(
+@number_option(
     "--workers",
-    type=Number(WORKERS),
+    within=WORKERS,
     default=3,
     show_default=True,
     metavar="N",

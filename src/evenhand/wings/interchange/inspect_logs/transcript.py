@@ -141,13 +141,15 @@ class _Transcript:
         message = next((one.part("message") for one in output.parts("choices")), None)
         usage = output.part("usage")
         error = event.text("error")
+        keys = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
+        counts = [n for key in keys if usage and (n := usage.whole(key)) is not None]
         step = Step(
             "model",
             output.text("model") or event.text("model") or "unknown",
             result=_content(message.value.get("content")) if message else None,
             status="error" if error else "ok",
             error=error,
-            tokens_in=_read_tokens(usage),
+            tokens_in=sum(counts) if counts else None,
             tokens_out=usage.whole("output_tokens") if usage else None,
             cost_usd=usage.number("total_cost") if usage else None,
             **self._timed(event, span),  # type: ignore[arg-type]
@@ -255,9 +257,3 @@ def _content(content: object) -> object:
 
 def _request(messages: list[object]) -> bytes:
     return encode({"messages": messages}) if messages else b""
-
-
-def _read_tokens(usage: Part | None) -> int | None:
-    keys = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
-    counts = [n for key in keys if usage and (n := usage.whole(key)) is not None]
-    return sum(counts) if counts else None

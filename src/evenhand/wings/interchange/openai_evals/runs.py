@@ -16,7 +16,7 @@ from evenhand.core.variant import Variant
 from evenhand.doors.importers.imported import Imported, ImportedRun, ImportedTrial
 from evenhand.doors.importers.naming import one_line
 from evenhand.doors.importers.recorded import Recordings
-from evenhand.languages.documents.foreign import Notes, Part, shown
+from evenhand.languages.documents.foreign import Part, shown
 from evenhand.wings.interchange.openai_evals.definition import Definition, definition_of
 from evenhand.wings.interchange.openai_evals.export import Export, read_export
 from evenhand.wings.interchange.openai_evals.trials import error_of, trials_of
@@ -41,7 +41,11 @@ def runs_of(export: Export) -> list[ImportedRun]:
     notes = export.notes
     definitions = {id_: definition_of(id_, part) for id_, part in export.evals.items()}
     for definition in definitions.values():
-        _tell(definition, notes)
+        kinds = Counter(one.type or "no type" for one in definition.criteria)
+        listed = ", ".join(f"{many} {one_line(kind)[:40]}" for kind, many in sorted(kinds.items()))
+        notes.translated(
+            definition.part.where, f"eval {shown(definition.name)}, graders: {listed or 'none'}"
+        )
     runs: list[ImportedRun] = []
     for id_, run in export.runs.items():
         items = list(export.items.get(id_, {}).values())
@@ -67,14 +71,6 @@ def asked_id(source: Part, model: str) -> str:
     apis = {"completions": "chat", "responses": "responses"}
     api = apis.get(str(source.value.get("type")))
     return f"openai:{api}:{model}" if api and model else model
-
-
-def _tell(definition: Definition, notes: Notes) -> None:
-    kinds = Counter(one.type or "no type" for one in definition.criteria)
-    listed = ", ".join(f"{many} {one_line(kind)[:40]}" for kind, many in sorted(kinds.items()))
-    notes.translated(
-        definition.part.where, f"eval {shown(definition.name)}, graders: {listed or 'none'}"
-    )
 
 
 def _why_empty(run: Part) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
 from evenhand.cli.trusting import look_at_origin, trust_option
@@ -23,45 +23,42 @@ SEED = Range(0, 2**53, whole=True)
 
 @click.command(short_help="Compare a run's judges with people's labels.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@click.option(
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
+@file_option(
     "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
     help="Where to write calibration.json; one there is replaced.  [default: beside the run's config]",
 )
-@click.option("--no-write", is_flag=True, help="Don't write calibration.json.")
-@click.option(
+@flag("--no-write", help="Don't write calibration.json.")
+@number_option(
     "--accept-risk",
-    type=Number(RISK),
+    within=RISK,
     metavar="R",
     help="Say which verdicts can stand if at most this share of them may be wrong; 0.1 is 10 %.",
 )
-@click.option(
+@repeatable(
     "--try",
     "tried",
-    multiple=True,
     metavar="FILE|KEY=VALUE",
     help="Try variants of the judge on the labelled outputs: a YAML file of them, or one, such as"
     " model=openai:gpt-5-mini, repeats=3 or criteria='…'. May be repeated.",
 )
-@click.option(
+@repeatable(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="NAME",
     help="With --try: only the judges of this metric; may be repeated.",
 )
-@click.option(
+@number_option(
     "--seed",
-    type=Number(SEED),
+    within=SEED,
     metavar="N",
     help="With --try: the seed that divides the labels into halves.  [default: 0]",
 )
-@click.option("--dry-run", is_flag=True, help="With --try: estimate calls and cost, send nothing.")
-@click.option("--offline", is_flag=True, help="With --try: answer from the folder's offline.jsonl.")
+@flag("--dry-run", help="With --try: estimate calls and cost, send nothing.")
+@flag("--offline", help="With --try: answer from the folder's offline.jsonl.")
 @trust_option
 @spending_options
-@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+@flag("--no-progress", help="Don't print progress.")
 def calibrate(
     run: str | None,
     as_json: bool,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,15 +15,15 @@ from evenhand.analysis.trust.calibration_file import place_of
 from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.session import Session
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, study_options
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
 from evenhand.core.ranges import Range
-from evenhand.core.wording.words import count, near, percent, put, safe, short_id
+from evenhand.core.wording.words import count, near, percent, safe, short_id
 from evenhand.core.wording.words import count as counted
 from evenhand.render.calibration_text import drift_words, rate
 from evenhand.store.runfile import RunFile
@@ -44,26 +43,19 @@ KEPT = Range(2, 10_000, whole=True)
 
 @click.command(short_help="Ask a run's judges about outputs whose verdicts are known.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option(
+@number_option(
     "--keep",
-    type=Number(KEPT),
+    within=KEPT,
     metavar="N",
     help="Make N canaries for each metric of RUN's labels, half of them passes if there are as many.",
 )
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    help="With --keep: only this metric; may be repeated.",
+@repeatable(
+    "--metric", "metrics", metavar="NAME", help="With --keep: only this metric; may be repeated."
 )
-@click.option(
-    "--file",
-    "file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file of canaries.  [default: canaries.json beside the run's config]",
+@file_option(
+    "--file", "file", help="The file of canaries.  [default: canaries.json beside the run's config]"
 )
-@click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
+@flag("--offline", help="Answer from the folder's offline.jsonl.")
 @trust_option
 @study_options
 def canaries(
@@ -162,8 +154,7 @@ def report_check(file: Path, *, as_json: bool) -> int:
     if as_json:
         say_json(report.document())
     else:
-        with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in canary_lines(report)))
+        say_lines(canary_lines(report))
     if report.drifted:
         return FAILED
     return PASSED if report.decided else NO_VERDICT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,9 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, repeatable
 from evenhand.cli.session import Session
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
     JudgeRequest,
     Study,
@@ -30,7 +29,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
 from evenhand.core.ranges import SHARE, Range
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, folded, money, percent, put, safe
+from evenhand.core.wording.words import count, folded, money, percent, safe
 from evenhand.render.calibration_text import rate
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.plan import Probing, probe_plan
@@ -48,46 +47,44 @@ SEED = Range(0, 2**53, whole=True)
 
 @click.command(short_help="Attack a run's judges, and say what fools them.")
 @click.argument("run", required=False, metavar="[RUN|PATH]", shell_complete=complete_runs)
-@click.option(
+@number_option(
     "--items",
-    type=Number(ITEMS),
+    within=ITEMS,
     default=20,
     show_default=True,
     metavar="N",
     help="Items for each kind of attack, at most.",
 )
-@click.option(
+@number_option(
     "--seed",
-    type=Number(SEED),
+    within=SEED,
     default=0,
     show_default=True,
     metavar="N",
     help="The seed that chooses the items.",
 )
-@click.option(
+@repeatable(
     "--kind",
     "kinds",
-    multiple=True,
     metavar="KIND",
     help=f"Only this kind of attack: {', '.join(WORDS)}. May be repeated.  [default: all]",
 )
-@click.option(
+@repeatable(
     "--metric",
     "metrics",
-    multiple=True,
     metavar="NAME",
     help="Only the judges of this metric; may be repeated.  [default: all that judges judged]",
 )
-@click.option(
+@number_option(
     "--at-most",
-    type=Number(SHARE),
+    within=SHARE,
     default=0.05,
     show_default=True,
     metavar="SHARE",
     help="Exit with 1 if a kind is shown to pass more often than this, from 0 to 1.",
 )
-@click.option("--dry-run", is_flag=True, help="Estimate calls and cost. Nothing is sent.")
-@click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
+@flag("--dry-run", help="Estimate calls and cost. Nothing is sent.")
+@flag("--offline", help="Answer from the folder's offline.jsonl.")
 @trust_option
 @study_options
 def probe(
@@ -204,8 +201,8 @@ def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     if as_json:
         say_json(result.document())
     else:
+        say_lines(probe_lines(result))
         with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in probe_lines(result)))
             tell(
                 f"{count(result.calls, 'call')}, cost {money(result.cost_usd)};"
                 f" next: evenhand view {called(Path.cwd(), file)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.session import Session
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked, study_settings
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
-from evenhand.core.wording.words import clip, count, folded, money, padded, percent, put, safe
+from evenhand.core.wording.words import clip, count, folded, money, padded, percent, safe
 from evenhand.render.calibration_text import points, rate_or_dash
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.tried import (
@@ -186,8 +185,8 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
     if as_json:
         say_json(tryout.document())
     else:
+        say_lines(tryout_lines(tryout))
         with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in tryout_lines(tryout)))
             verdicts = {judge.verdict for judge in tryout.judges}
             following = f"evenhand view {called(Path.cwd(), file)}"
             if "no verdict" in verdicts and all(judge.complete for judge in tryout.judges):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.options import flag
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     metavar="REMOTE",
     help="s3://BUCKET/FOLDER, postgresql://HOST/DATABASE, a folder (./team), or mlflow.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
     """Push RUNs, ids or files, to a remote that a team shares. Default: the latest run.
 
@@ -67,6 +68,8 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
                 if done.new
                 else "already there, new labels pushed"
                 if done.labelled
+                else "already there, missing pieces put back"
+                if done.restored
                 else "already there, unchanged"
             )
             size = sum(part.size for part in manifest.file) / 1e6

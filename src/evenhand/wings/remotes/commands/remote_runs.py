@@ -15,7 +15,13 @@ from evenhand.store.home import make_folder
 from evenhand.store.labels.exchange import Said, add_said, read_said
 from evenhand.store.replacing import beside
 from evenhand.store.run_lookup import cache_folder, home_for, matching, newest_first, runs_back
-from evenhand.wings.remotes.remote import LARGEST_SAID, Manifest, Remote, said_name
+from evenhand.wings.remotes.remote import (
+    LARGEST_SAID,
+    Manifest,
+    Remote,
+    said_name,
+    start_again,
+)
 
 
 class RemoteRuns:
@@ -179,7 +185,7 @@ def _download(remote: Remote, manifest: Manifest, remarks: Sequence[Said], path:
     """Writes the file, if it is what the manifest says, with what was said of it since."""
     differs = StoreError(
         f"{remote.name}: run {manifest.id} is not what was pushed: its hash differs",
-        hint="It was damaged or changed there.",
+        hint=f"It was damaged or changed there: {start_again(manifest.id)}.",
     )
     try:
         make_folder(path.parent)

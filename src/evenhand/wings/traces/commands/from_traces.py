@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option, text_option
 from evenhand.cli.show import filtered, narrowed
 from evenhand.cli.streams import tell
 from evenhand.core.case import Case
@@ -36,23 +36,16 @@ _FILE = click.Path(path_type=Path)
 @click.command(name="from-traces", short_help="Write cases from the traces of a run.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--to", required=True, type=_FILE, help="The file to write.")
-@click.option(
-    "--draw", type=Number(DRAW), metavar="N", help="Draw N of them at random.  [default: all]"
-)
-@click.option(
+@number_option("--draw", within=DRAW, metavar="N", help="Draw N of them at random.  [default: all]")
+@text_option(
     "--by",
-    default="",
     metavar="WHAT",
     help="Draw from each group of these: status, model, service, tools or variant.",
 )
-@click.option("--seed", type=Number(SEED), default=0, show_default=True, help="Seed of the draw.")
-@click.option(
-    "--keep-personal-data", is_flag=True, help="Don't hide secrets, addresses and numbers."
-)
-@click.option(
-    "--review", is_flag=True, help="Review the drawn traces in the browser: keep or leave out each."
-)
-@click.option("--port", type=Number(PORTS), metavar="N", help="With --review: as for `view`.")
+@number_option("--seed", within=SEED, default=0, show_default=True, help="Seed of the draw.")
+@flag("--keep-personal-data", help="Don't hide secrets, addresses and numbers.")
+@flag("--review", help="Review the drawn traces in the browser: keep or leave out each.")
+@number_option("--port", within=PORTS, metavar="N", help="With --review: as for `view`.")
 @click.option("--open/--no-browser", "open_", default=None, help="With --review: as for `view`.")
 @filtered
 def from_traces(

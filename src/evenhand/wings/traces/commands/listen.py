@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import FAILED, NOTHING_SELECTED, PASSED
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.ranges import PORTS
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Receive an application's traces, and keep them as a run.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
-@click.option(
-    "--port",
-    type=Number(PORTS),
-    metavar="N",
-    help="The port.  [default: 4318, or one that is free]",
+@number_option(
+    "--port", within=PORTS, metavar="N", help="The port.  [default: 4318, or one that is free]"
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -40,7 +37,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="End once nothing has arrived for so long.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@flag("--json", "as_json", help="Print one JSON document to stdout.")
 def listen(
     command: tuple[str, ...], port: int | None, host: str, idle: float | None, as_json: bool
 ) -> int:

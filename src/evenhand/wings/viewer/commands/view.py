@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.numbers import Number
+from evenhand.cli.options import flag, number_option
 from evenhand.cli.remote_run_names import RunName, runs_elsewhere
 from evenhand.cli.streams import printing, tell
 from evenhand.core.errors import UsageError
@@ -33,11 +33,8 @@ PORT = 15_500
 
 @click.command(short_help="View runs in the browser.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option(
-    "--port",
-    type=Number(PORTS),
-    metavar="N",
-    help=f"The port.  [default: {PORT}, or one that is free]",
+@number_option(
+    "--port", within=PORTS, metavar="N", help=f"The port.  [default: {PORT}, or one that is free]"
 )
 @click.option(
     "--host",
@@ -45,7 +42,7 @@ PORT = 15_500
     show_default=True,
     help="The address to listen on: a loopback address, or any with --serve.",
 )
-@click.option("--serve", is_flag=True, help="Serve a team: people sign in and have roles.")
+@flag("--serve", help="Serve a team: people sign in and have roles.")
 @click.option("--public-url", metavar="URL", help="With --serve: the address that browsers see.")
 @click.option(
     "--open/--no-browser",
@@ -53,9 +50,8 @@ PORT = 15_500
     default=None,
     help="Open the page, or only print its link.  [default: open it if there is a desktop]",
 )
-@click.option(
+@flag(
     "--allow-runs",
-    is_flag=True,
     help="Let the page ask cells again, edited: runs the project's code here, with your keys.",
 )
 def view(

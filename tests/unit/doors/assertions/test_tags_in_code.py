@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import TemplateError
-from evenhand.languages.templates.in_code import code_filled, is_dumped, named_by
+from evenhand.doors.assertions.values_in_code import code_filled, is_dumped, named_by
 from evenhand.languages.templates.rendering import NO_CONFIG
 
 
