@@ -125,7 +125,7 @@ test("a cluster counts once in rates and means, whatever the repeats and errors 
   assert.deepEqual(rounded([score!.value, score!.n]), rounded([1.25 / 1.75 / 2, 2]));
   const charted = seriesOf(grouped, COLUMNS, { name: "passed", metric: false }, every)[0]!.rate;
   assert.deepEqual(charted, rate);
-  const all = snapshot({} as Head, grouped).rate!;
+  const all = snapshot({ totals: {} } as Head, grouped).rate!;
   assert.deepEqual([all.least, all.most, all.low, all.high], [rate!.least, rate!.most, rate!.low, rate!.high]);
   const { rate: alone } = summaries(tableOf(trials, ["a", "b", "c"]), COLUMNS, every)[0]!;
   assert.deepEqual(rounded([alone!.least, alone!.n]), rounded([1.25 / 3, 3]));
@@ -282,10 +282,10 @@ test("a case that the baseline calls otherwise stands against it where the compa
 });
 
 test("the head of a run that goes on tells of the cells that are here", () => {
-  const read = { totals: { trials: 2, passed: 2 }, rate: null, title: "as read" } as unknown as Head;
+  const read = { totals: { trials: 2, passed: 2, cost_usd: 0.5 }, rate: null, title: "as read" } as unknown as Head;
   const now = snapshot(read, table);
   assert.equal(now.title, "as read");
-  assert.deepEqual(now.totals, { trials: 12, passed: 6, failed: 2, errors: 3, not_applicable: 1, calls: 12, cached: 0, tokens_in: 12, tokens_out: 12, cost_usd: null });
+  assert.deepEqual(now.totals, { trials: 12, passed: 6, failed: 2, errors: 3, not_applicable: 1, calls: 12, cached: 0, tokens_in: 12, tokens_out: 12, cost_usd: 0.5 });
   assert.deepEqual([now.rate!.n, now.rate!.value, now.rate!.least, now.rate!.most], [3, null, (0.75 + 0.5 + 1 / 3) / 3, (0.75 + 0.75 + 1) / 3]);
   assert.equal(snapshot(read, new Table(2)).rate, null);
 });

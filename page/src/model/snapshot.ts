@@ -9,7 +9,6 @@ export function snapshot(head: Head, table: Table): Head {
   const cluster = new Int32Array(table.rows.length);
   const outcomes = [0, 0, 0, 0];
   const sums = { calls: 0, cached: 0, tokens_in: 0, tokens_out: 0 };
-  let cost = 0;
   for (let i = 0; i < table.size; i++) {
     const [outcome, row] = [table.outcome[i]!, table.row[i]!];
     outcomes[outcome]!++;
@@ -19,14 +18,13 @@ export function snapshot(head: Head, table: Table): Head {
     sums.cached += table.cached[i]!;
     sums.tokens_in += table.tokensIn[i]! || 0;
     sums.tokens_out += table.tokensOut[i]! || 0;
-    cost += table.cost[i]!; // NaN once one is not known
   }
   const rate = rateOf({ passed, failed, errors, cluster });
   return {
     ...head,
     totals: {
       trials: table.size, passed: outcomes[PASS]!, failed: outcomes[FAIL]!, errors: outcomes[ERROR]!, not_applicable: outcomes[NOT_APPLICABLE]!,
-      ...sums, cost_usd: Number.isNaN(cost) ? null : cost,
+      ...sums, cost_usd: head.totals.cost_usd, // what was spent: cells have what their calls cost, whoever paid
     },
     rate: rate === undefined ? null : { ...rate, value: rate.least === rate.most ? rate.least : null },
   };

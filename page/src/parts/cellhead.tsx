@@ -65,7 +65,7 @@ function facts({ cell, table, trial }: Props): readonly string[] {
     found.push(`${grouped(cell.tokens_in ?? 0)} → ${grouped(cell.tokens_out ?? 0)} tokens`);
   }
   const calls = trial < 0 ? cell.calls.length : table.calls[trial]!;
-  if (calls > 0 || cell.cost_usd !== null) found.push(cell.cost_usd === null ? "cost unknown" : money(cell.cost_usd));
+  if (calls > 0 || cell.cost_usd !== null) found.push(cell.cost_usd === null ? "cost unknown" : `${money(cell.cost_usd)} spent`);
   const cached = trial < 0 ? 0 : table.cached[trial]!;
   if (calls > 0) {
     const parts = cached > 0 ? [`${cached === calls ? "all" : grouped(cached)} replayed`] : [];

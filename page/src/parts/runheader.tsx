@@ -35,7 +35,7 @@ export function RunTotals({ head, blind, live, ranked, children }: { head: Head;
         [far, ranked ? "ranked, none could fail" : outcomes(head)].filter((part) => part !== "").join(": "),
         totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} replayed` : ""}` : "",
         totals.tokens_in + totals.tokens_out > 0 ? tokens(totals.tokens_in, totals.tokens_out) : "",
-        money(totals.cost_usd) === "unknown" ? "cost unknown" : money(totals.cost_usd),
+        money(totals.cost_usd) === "unknown" ? "cost unknown" : `${money(totals.cost_usd)} spent`,
         head.finished_at === null ? "" : seconds(head.finished_at - head.created_at),
       ];
   return (

@@ -56,7 +56,7 @@ export function RunTable({ runs, picked, toggle, edit }: Props) {
             {heading("verdict", "Verdict")}
             {heading("rate", "Passed")}
             {heading("size", "Cases × variants", "n")}
-            {heading("cost", "Cost", "n")}
+            {heading("cost", "Spent", "n")}
             {heading("took", "Took", "n")}
             {heading("date", "Started", "n")}
           </tr>

@@ -64,7 +64,7 @@ function UsageTable({ head }: { head: Head }) {
     <div class="table-box" tabIndex={0} role="region" aria-label="Model calls">
       <table class="list">
         <thead>
-          <tr><th>Role</th><th>Model</th><th class="n">Calls</th><th class="n" title="From the cache or the journal: nothing was sent">Replayed</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Cost</th></tr>
+          <tr><th>Role</th><th>Model</th><th class="n">Calls</th><th class="n" title="From the cache or the journal: nothing was sent">Replayed</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Spent</th></tr>
         </thead>
         <tbody>
           {head.usage.map((used) => (

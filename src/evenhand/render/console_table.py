@@ -21,6 +21,7 @@ from evenhand.core.run import Totals, is_of_pytest
 from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import columns, folded, money, padded, rounded, safe, seconds
+from evenhand.store.measured import full_costs
 from evenhand.store.runfile import RunFile
 
 WORDY = 20
@@ -111,13 +112,13 @@ def _costs(run: RunFile, totals: Sequence[Totals]) -> list[_TableColumn]:
     """What the columns cost; nothing where a script answered, which has no price."""
     if run.meta.is_scripted and all(each.cost_usd is None for each in totals):
         return []
-    return [_TableColumn("cost", list(map(_cost, run.meta.variants, totals)))]
+    return [_TableColumn("cost", list(map(_cost, run.meta.variants, totals, full_costs(run))))]
 
 
-def _cost(variant: Variant, totals: Totals) -> str:
-    """What a column cost. What an eval's own code spends on calls that aren't recorded is not known, and no $0."""
+def _cost(variant: Variant, totals: Totals, usd: float | None) -> str:
+    """What a column cost, whoever paid. What an eval's own code spends on unrecorded calls is not known, and no $0."""
     unseen = variant.eval and not variant.model and not totals.calls
-    return "–" if unseen else money(totals.cost_usd)
+    return "–" if unseen else money(usd)
 
 
 def _fitting(

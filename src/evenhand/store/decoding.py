@@ -126,6 +126,8 @@ class SearchedTrial(msgspec.Struct, gc=False, kw_only=True):
     named_scores: dict[str, float] = {}
     latency_s: float | None = None
     cost_usd: float | None = None
+    unpaid_usd: float | None = None
+    taken: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
     calls: int = 0

@@ -75,8 +75,8 @@ async def test_a_run_reads_like_a_page(
         "corrected for 3\n  comparisons)\n"
         "\n"
     )
-    assert last.startswith("15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 · ")
-    each = "24 calls, 3,600 → 1,200 tokens, $0.0144"
+    assert last.startswith("15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 spent · ")
+    each = "24 calls, 3,600 → 1,200 tokens, $0.0144 spent"
     assert last.splitlines()[1] == f"  subject: {each} · judge: {each}"
     assert last.endswith(
         f"  saved as {SHORT} in .evenhand/runs · next: evenhand view, or evenhand show {SHORT} better:3\n"
@@ -324,7 +324,9 @@ async def test_failed_attempts_and_replays_are_told(make_run: Make) -> None:
         (replace(START, nth=1), replace(END, origin="cache")),
     ]
     text = shown(await make_run([result(0, calls=2, cached=1)], calls=calls))
-    assert "2 calls, 1 replayed · $0.0006 · 2 failed attempts may have been charged too" in text
+    assert (
+        "2 calls, 1 replayed · $0.0006 spent · 2 failed attempts may have been charged too" in text
+    )
 
 
 async def test_an_unknown_price_is_not_nothing(make_run: Make) -> None:

@@ -117,7 +117,7 @@ async def test_usage_is_told_by_role(make_run: Make):
     ]
     run = await make_run([result(0, calls=4, cached=2), result(1, calls=2, cached=1)], calls=calls)
     assert usage_line(run) == (
-        "subject: 2 calls (1 replayed), 20 → 10 tokens, $0.0100 · "
+        "subject: 2 calls (1 replayed), 20 → 10 tokens, $0.0100 spent · "
         "judge: 2 calls, 20 → 10 tokens, cost unknown · 2 answered by earlier calls of the run"
     )
     assert [used.answered for used in run.usage()] == [("m-1",), ("m-1",)]

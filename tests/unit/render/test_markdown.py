@@ -27,12 +27,12 @@ async def test_it_says_what_the_terminal_says(summaries_run: RunFile, tmp_path: 
     assert export(summaries_run, tmp_path / "r.md") == 24
     text = (tmp_path / "r.md").read_text("utf-8")
     assert text.startswith(
-        "## ✗ `Science`\n\n**failed** · 15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288\n"
+        "## ✗ `Science`\n\n**failed** · 15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 spent\n"
     )
     assert "| `better` | 7/8 | 88 % | 53–98 |" in text
     assert "it keeps 'backpropagation'" in text
     assert "best beats basic" in text
-    assert "subject: 24 calls, 3,600 → 1,200 tokens, $0.0144 · judge: 24 calls" in text
+    assert "subject: 24 calls, 3,600 → 1,200 tokens, $0.0144 spent · judge: 24 calls" in text
 
 
 async def test_trials_that_did_not_pass_stand_in_full(make_run: Make):

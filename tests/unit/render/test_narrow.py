@@ -184,9 +184,12 @@ async def test_calls_and_cost_are_those_of_the_chosen_trials(
     chosen = narrow(summaries_run, "variant:basic")
     out = io.StringIO()
     show(chosen, out, width=140)
-    summary = "0 of 8 passed (0 %, 0–32) · 16 calls · 2,400 → 800 tokens · $0.0096"
+    summary = "0 of 8 passed (0 %, 0–32) · 16 calls · 2,400 → 800 tokens · $0.0096 spent"
     line = summary.replace(" (0 %, 0–32)", "")
-    assert f"  failed · {line}\n  subject: 8 calls, 1,200 → 400 tokens, $0.0048" in out.getvalue()
+    assert (
+        f"  failed · {line}\n  subject: 8 calls, 1,200 → 400 tokens, $0.0048 spent"
+        in out.getvalue()
+    )
     found = document(chosen)
     assert found["totals"]["cost_usd"] == pytest.approx(0.0096)
     assert [(used["role"], used["calls"]) for used in found["usage"]] == [

@@ -375,7 +375,7 @@ class _OtherTrials(MutableRecord, kw_only=True):
             case "latency":
                 return trial.latency_s
             case "cost":
-                return trial.cost_usd
+                return trial.full_cost_usd
             case "tokens":
                 known = trial.tokens_in is not None and trial.tokens_out is not None
                 return (trial.tokens_in or 0) + (trial.tokens_out or 0) if known else None

@@ -26,6 +26,7 @@ from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.sequential import share_sequence
 from evenhand.stats.tallies import Share, Tally, rate_of
 from evenhand.store.counted import CaseTally
+from evenhand.store.measured import full_costs
 from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
 
@@ -244,8 +245,8 @@ def rate_texts(rates: Sequence[Rate], least: int = 1) -> list[str]:
 
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A row of texts for each column, under HEADS, for reports that have a table of their own; the name comes first."""
-    columns = zip(names, rates(run), run.by_variant(), scores(run), latencies(run), strict=True)
-    for name, rate, totals, score, latency in columns:
+    each = rates(run), run.by_variant(), scores(run), latencies(run), full_costs(run)
+    for name, rate, totals, score, latency, cost in zip(names, *each, strict=True):
         yield (
             name,
             f"{rate.passed:,}/{rate.trials:,}",
@@ -253,7 +254,7 @@ def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
             rate.reach,
             mean_cell(score),
             mean_cell(latency, seconds, ""),
-            money(totals.cost_usd),
+            money(cost),
             f"{totals.errors:,}",
         )
 

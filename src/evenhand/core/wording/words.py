@@ -271,14 +271,14 @@ def money(usd: float | None) -> str:
 
 
 def paid(usd: float | None, *, scripted: bool) -> str:
-    """What a run cost, for its summary; of scripted replies (`--offline`), which have no price, what they are.
+    """What a run spent, for its summary; of scripted replies (`--offline`), which have no price, what they are.
 
     >>> paid(0.00123, scripted=False), paid(None, scripted=False), paid(None, scripted=True)
-    ('$0.0012', 'cost unknown', 'replies scripted')
+    ('$0.0012 spent', 'cost unknown', 'replies scripted')
     """
     if usd is None:
         return "replies scripted" if scripted else "cost unknown"
-    return money(usd)
+    return f"{money(usd)} spent"
 
 
 def percent(share: float) -> str:

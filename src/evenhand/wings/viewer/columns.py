@@ -14,6 +14,7 @@ from evenhand.analysis.summaries.marks import PREFERENCE, TRIGGERING, UNSURE
 from evenhand.core.encoding import decode, encode
 from evenhand.core.json_shapes import is_array
 from evenhand.core.numbered import NumberedTexts
+from evenhand.core.run import full_cost
 from evenhand.core.score import TRIGGER_MEASURES
 from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
 from evenhand.store.encoding import written_case
@@ -171,7 +172,7 @@ def _made(
                 trial.outcome[0],
                 trial.score,
                 trial.latency_s,
-                trial.cost_usd,
+                full_cost(trial),
                 trial.tokens_in,
                 trial.tokens_out,
                 trial.calls,

@@ -28,7 +28,7 @@ from evenhand.render.calibration_text import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
 from evenhand.store.encoding import written_case
-from evenhand.store.measured import FurtherNumbers, MetricSums
+from evenhand.store.measured import FurtherNumbers, MetricSums, full_costs
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.shapes import Interval
 
@@ -78,13 +78,16 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
     partial = run.settled() > MOST
     metrics = [{} for _ in run.meta.variants] if partial else _metrics(run)
     columns: list[MeasuredColumn] = []
-    for name, totals, rate, score, latency, named in zip(
+    unread = partial and bool(run.totals().cached)
+    costs = [None for _ in metrics] if unread else full_costs(run)
+    for name, totals, rate, score, latency, named, cost in zip(
         column_names(run.meta.variants),
         run.by_variant(),
         rates(run),
         scores(run),
         latencies(run),
         metrics,
+        costs,
         strict=True,
     ):
         share = rate.share
@@ -101,7 +104,7 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
                     for measure, mean in means.items()
                     if mean is not None
                 }
-                | _costs(totals),
+                | _costs(totals, cost),
                 partial=partial,
             )
         )
@@ -146,9 +149,12 @@ def _interval(estimate: Estimate | None, count: int) -> Interval | None:
     return estimate and Interval(estimate.value, estimate.low, estimate.high, count)
 
 
-def _costs(totals: Totals) -> dict[str, Interval]:
-    """What a column cost, and for each trial that passed; nothing where a price is not known."""
-    cost, n = totals.cost_usd, totals.trials
+def _costs(totals: Totals, cost: float | None) -> dict[str, Interval]:
+    """What a column cost, and for each trial that passed; nothing where a price is not known.
+
+    Whoever paid: answers from the cache make no variant cheaper.
+    """
+    n = totals.trials
     if cost is None or not n:
         return {}
     costs = {"cost": Interval(cost, None, None, n)}

@@ -31,6 +31,7 @@ def _trial(row: Mapping[str, Any]) -> TrialResult:
     outcomes = [Outcome(name, "fail", 0.0) for name in row.get("failing", ())]
     return TrialResult(
         **{name: row[name] for name in same},
+        unpaid_usd=0.0,  # the vectors' costs are those of all calls
         description=case["description"],
         vars=case["vars"],
         metadata={"tags": case["tags"], **case["metadata"]},

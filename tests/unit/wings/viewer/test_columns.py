@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 
+import pytest
 from tests.unit.conftest import Make, result
 
+from evenhand.analysis.filters.where import narrow
+from evenhand.analysis.summaries.rates import rate_cells
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.render.console import show
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.columns import BLOCK, FIRST, parts
+from evenhand.wings.viewer.history import measures
 
 VARIANTS = (Variant(0, "a", "m"), Variant(1, "b", "m"))
 
@@ -63,6 +69,26 @@ async def test_cases_keep_their_numbers_where_others_were_left_out(make_run: Mak
     run = await make_run([result(i, case=f"fäll {i}") for i in range(6)])
     (block,) = blocks(run.only([1, 4], "where …"))
     assert [(row["id"], row["number"]) for row in block["rows"]] == [("fäll 1", 2), ("fäll 4", 5)]
+
+
+async def test_cost_is_what_the_calls_cost_whoever_paid(make_run: Make) -> None:
+    """In filters, the page's cells, its history and the table; the line below the table has what was spent."""
+    trials = [
+        result(0, calls=1, cost_usd=0.02),
+        result(1, calls=1, cost_usd=0.0, cached=1, unpaid_usd=0.02),
+        result(2, calls=2, cost_usd=0.001, cached=1, unpaid_usd=0.002),
+    ]
+    run = await make_run(trials)
+    (block,) = blocks(run)
+    assert block["cost"] == [0.02, 0.02, 0.003]
+    assert [t.index for t in narrow(run, "cost>0.01").trials()] == [0, 1]
+    assert measures(run)[0].means["cost"].value == pytest.approx(0.043)
+    out = io.StringIO()
+    show(run, out, width=120)
+    assert "$0.0430" in out.getvalue()
+    assert next(rate_cells(run, ["only"]))[6] == "$0.0430"
+    unknown = await make_run([trials[0], result(1, calls=1, cost_usd=0.0, cached=1)])
+    assert next(rate_cells(unknown, ["only"]))[6] == "unknown"
 
 
 async def test_the_same_output_has_the_same_number(make_run: Make) -> None:
