@@ -50,7 +50,7 @@ class Comparison(ComparedRuns, Framed):
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""
-        from evenhand.render.comparison import html  # noqa: PLC0415 (when it is asked for)
+        from evenhand.render.comparison_html import html  # noqa: PLC0415 (when it is asked for)
 
         return html(self)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from html import escape
 from shlex import quote
 from typing import Any, TypeVar, cast
 
@@ -58,7 +57,6 @@ SCHEMA = "evenhand.compare/1"
 CHANGES = 5
 NAMED = 5
 NAME = 44
-COLORS = {"better": "#1a7f37", "worse": "#cf222e", "undecided": "#9a6700"}
 
 _T = TypeVar("_T")
 
@@ -91,9 +89,9 @@ def _fitted(line: str, width: int, names: Iterable[str]) -> list[str]:
 def _lines(comparison: ComparedRuns) -> list[str]:
     pairs = _pair_labels(comparison)
     text = [
-        f"{label} = {_pair(comparison.in_full.get(pair, pair))}"
+        f"{label} = {pair_name(comparison.in_full.get(pair, pair))}"
         for pair, label in pairs.items()
-        if label != _pair(pair)
+        if label != pair_name(pair)
     ]
     text += [""] if text else []
     few = dict.fromkeys(filter(None, (_too_few(one) for one in comparison.results)))
@@ -102,8 +100,8 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     shared = [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
     unchanged = _unchanged(comparison)
     folded_away = {id(one) for several in unchanged.values() for one in several}
-    shown = [r for r in comparison.results if not r.same_as and id(r) not in folded_away]
-    for result in sorted(shown, key=lambda one: not one.changed):
+    apart = [r for r in comparison.results if not r.same_as and id(r) not in folded_away]
+    for result in sorted(apart, key=lambda one: not one.changed):
         is_few = _too_few(result) is not None or result.withheld in shared
         why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
         text.append(f"{headline(result, pairs)}:\n{result.verdict}{why}")
@@ -275,20 +273,21 @@ def _lack(rate: JudgedRate) -> str:
 def _pair_labels(comparison: ComparedRuns) -> dict[tuple[str, str], str]:
     """What each pair of variants is called, where there are several: by its names if they are short, or by a number."""
     pairs = list(dict.fromkeys(result.columns for result in comparison.results if result.several))
-    names = [_pair(pair) for pair in pairs]
+    names = [pair_name(pair) for pair in pairs]
     if any(columns(name) > SHORT for name in names):
         names = [f"#{number}" for number in range(1, len(pairs) + 1)]
     return dict(zip(pairs, names, strict=True))
 
 
-def _pair(pair: tuple[str, str]) -> str:
+def pair_name(pair: tuple[str, str]) -> str:
+    """What a pair of variants is called: one name, if both have it."""
     first, second = pair
     return first if first == second else f"{first} → {second}"
 
 
 def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
     """The metric, the difference with its interval, and over what."""
-    metric = _metric(result, pairs)
+    metric = metric_name(result, pairs)
     unit = " points" if result.data.rates else ""
     if result.difference_range is None:
         return f"{metric}: nothing to compare"
@@ -371,7 +370,8 @@ def _is_corrected(result: Compared) -> bool:
     return result.tests > 1 and p_value(result.p) != p_value(result.p_alone)
 
 
-def _metric(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
+def metric_name(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
+    """A result's metric, after its pair of variants, where there are several."""
     name = safe(result.metric)
     return f"{pairs[result.columns]} · {name}" if result.several else name
 
@@ -590,37 +590,3 @@ def _change_row(change: CaseChange) -> CompareChange:
 def _late(make: Callable[[Any], _T], values: Iterable[Any]) -> list[_T]:
     """Values that are made as they are read, one after the other: there may be as many as the run has cases."""
     return cast("list[_T]", map(make, values))
-
-
-def html(comparison: ComparedRuns) -> str:
-    """The comparison as a `div`, for a notebook; no script, no style sheet, all text escaped."""
-    parts = [f"<div><p><b>{_text(comparison.first)} → {_text(comparison.second)}</b>: "]
-    parts.append(f"{_colored(comparison.verdict)}</p><table><thead><tr>")
-    heads = ("", "first", "second", "difference", "95 %", "cases", "p", "verdict")
-    parts += [f"<th>{head}</th>" for head in heads]
-    parts.append("</tr></thead><tbody>")
-    pairs = {result.columns: _pair(result.columns) for result in comparison.results}
-    for result in comparison.results:
-        cells = ["–"] * 4
-        if result.first_range and result.second_range and result.difference_range:
-            unit = " points" if result.data.rates else ""
-            cells = [level(result, result.first_range), level(result, result.second_range)]
-            cells.append(difference(result, result.difference_range) + unit)
-            cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
-        cells += [f"{result.n:,}", p_value(result.p).removeprefix("p = ").removeprefix("p ")]
-        parts.append(f'<tr><th style="text-align:left">{_text(_metric(result, pairs))}</th>')
-        parts += [f"<td>{_text(cell)}</td>" for cell in cells]
-        parts.append(f"<td>{_colored(result.verdict)}</td></tr>")
-    details = _text("\n".join(lines(comparison)))
-    return (
-        "".join(parts) + f'</tbody></table><pre style="white-space:pre-wrap">{details}</pre></div>'
-    )
-
-
-def _colored(word: str) -> str:
-    color = COLORS.get(word)
-    return f'<b style="color:{color}">{word}</b>' if color else f"<b>{word}</b>"
-
-
-def _text(text: str) -> str:
-    return escape(safe(text, multiline=True))
