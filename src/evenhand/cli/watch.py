@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -26,7 +26,7 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.run import run
 from evenhand.cli.streams import tell
-from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.errors import ConfigError, EvenhandError, UsageError
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import MutableRecord
 from evenhand.core.wording.ink import Ink, is_dumb, is_plain
@@ -144,6 +144,18 @@ def _signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def _spent(document: Mapping[str, Any]) -> float:
+    """The most that a run spent, calls of unsettled trials included; what its trials cost where no file is kept."""
+    from evenhand.store.run_lookup import find
+    from evenhand.store.runfile import RunFile
+
+    try:
+        with RunFile.open(find(Path.cwd(), document["run"]["id"])) as run:
+            return run.most_spent()
+    except EvenhandError:
+        return document["totals"]["cost_usd"] or 0.0
+
+
 class _Budget(MutableRecord):
     """What all runs together may cost; None for no limit."""
 
@@ -227,7 +239,7 @@ class _Watcher:
             document, complaint = _document(out), _text(err)
         seconds = time.monotonic() - started
         if document is not None:
-            self.budget.spent += document["totals"]["cost_usd"] or 0.0
+            self.budget.spent += _spent(document)
             if target.is_evals:
                 names = document["configuration"]["config"].get("files", {})
                 target.files = frozenset(

@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.unit.conftest import Make, make_run, result  # noqa: F401 (a fixture)
 
-from evenhand.cli.watch import Watched
+from evenhand.cli.watch import Watched, _spent
+from evenhand.core.run import CallEnd, CallStart
 from evenhand.languages.documents.watching import changed, look
 
 
@@ -90,3 +92,23 @@ def test_a_look_passes_hidden_files_over_and_sees_each_change(project: Path):
     os.utime(project / "app.py", (1, 1))
     names = [Path(path).name for path in changed(before, look([project]))]
     assert names == ["README.md", "app.py", "new.txt", "page.txt"]
+
+
+async def test_the_budget_counts_calls_of_trials_that_it_left_unsettled(
+    make_run: Make,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """The document's total is of settled trials. Of a run that keeps no file, it is all that is known."""
+    calls = [
+        (
+            CallStart(i, "k", 0, "subject", "m", b"{}", 0.1),
+            CallEnd(b"{}", "provider", 0.4, 150, 50, 0.02, "m"),
+        )
+        for i in range(3)
+    ]
+    run = await make_run([result(0, cost_usd=0.02)], planned=3, calls=calls)
+    monkeypatch.chdir(run.path.parents[2])
+    document = {"totals": {"cost_usd": 0.02}, "run": {"id": run.meta.id}}
+    assert _spent(document) == pytest.approx(0.06)
+    run.path.unlink()
+    assert _spent(document) == 0.02

@@ -219,12 +219,12 @@ def killed_send(prompt: PromptFolder) -> str:
     Raises:
         StoreError: The rows cannot be read.
     """
-    kept = {row.get("run") for row in read(prompt.path / USAGE).rows}
+    with_rows = {row.get("run") for row in read(prompt.path / USAGE).rows}
     for path in paths(home_for(prompt.library.root) / SENDS)[:_LOOKED_AT]:
         with contextlib.suppress(StoreError), RunFile.open(path) as run:
             if run.meta.title != prompt.id or run.alive:
                 continue
-            if run.meta.id in kept:
+            if run.meta.id in with_rows:
                 return ""
             if run.trial(0) is not None:
                 return f"the last send was killed after its answer, which is paid for: evenhand show {path}"

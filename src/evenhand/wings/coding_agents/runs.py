@@ -276,19 +276,17 @@ class Runs(MutableRecord):
             return answer(
                 content, advice_on_budget(progress.get("run", "")) if spent else following
             )
-        totals = document["totals"]
-        asked_nothing = totals["cost_usd"] is None and totals.get("calls") == 0
-        self._count(started, 0.0 if asked_nothing else totals["cost_usd"])
+        self._count(started, self._cost_of(document["run"]["id"]))
         whole = summary(self.root, document["run"]["id"])
         following = whole.pop("next")
         return {"job": started.job, "left_usd": round(self.left_usd, 6), **whole, "next": following}
 
     def _cost_of(self, run: str | None) -> float | None:
-        """What a run spent on calls; None where that is not known."""
+        """The most that a run spent on calls, those of unsettled trials too; None where that is not known."""
         if run is None:
             return None
         with RunFile.open(find(self.root, run)) as file:
-            return file.spend().cost_usd if file.totals().calls else 0.0
+            return None if file.spend().cost_usd is None else file.most_spent()
 
     def _count(self, started: Started, cost: float | None) -> None:
         """Counts a run's cost: never less than nothing, and all that it might spend where that is not known."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.unit.conftest import Make, make_run, result  # noqa: F401 (a fixture)
 
+from evenhand.core.run import CallEnd, CallStart
 from evenhand.store.home import Lock, lock_of
 from evenhand.wings.coding_agents.runs import Runs, Started
 
@@ -83,19 +84,26 @@ async def test_a_run_that_ends_with_its_budget_and_no_document_is_told_with_what
     assert f"evenhand resume {told['run']} --max-cost" in told["next"][0]["do"]
 
 
-@pytest.mark.parametrize(("cost", "spent"), [(None, 0.6), (0.0, 0.0), (0.02, 0.02)])
-async def test_a_run_of_unknown_cost_counts_with_all_that_it_might_spend(
+@pytest.mark.parametrize(("cost", "spent"), [(None, 0.6), (0.0, 0.0), (0.02, 0.06)])
+async def test_a_run_counts_with_all_that_its_calls_cost(
     cost: float | None,
     spent: float,
     make_run: Make,  # noqa: F811
 ):
-    """An unknown price is not 0."""
-    run = await make_run([result(0)])
+    """Those of trials that the budget left unsettled too; an unknown price is not 0."""
+    calls = [
+        (
+            CallStart(i, "k", 0, "subject", "m", b"{}", 0.1),
+            CallEnd(b"{}", "provider", 0.4, 150, 50, cost, "m"),
+        )
+        for i in range(3)
+    ]
+    run = await make_run([result(0, cost_usd=cost)], planned=3, calls=calls)
     document = {"totals": {"cost_usd": cost}, "run": {"id": run.meta.id}}
     one = await started(0.6, document)
     runs = Runs(run.path.parents[2], 1.0, _started={"job-1": one})
     await runs.status("job-1")
-    assert runs.spent_usd == spent
+    assert runs.spent_usd == pytest.approx(spent)
 
 
 async def test_a_job_is_never_told_of_a_run_that_another_process_makes(
