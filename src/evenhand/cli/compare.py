@@ -81,7 +81,7 @@ def compare(
     with printing():
         if as_json:
             from evenhand.core.wording.json_text import writer
-            from evenhand.render.comparison import json_parts
+            from evenhand.render.comparison_document import json_parts
 
             write = writer(sys.stdout)
             for part in json_parts(comparison):

@@ -73,7 +73,7 @@ class Comparison(ComparedRuns, Framed):
 
     def document(self) -> dict[str, Any]:
         """The comparison as a JSON-ready dict, `evenhand.compare/1`: what `evenhand compare --json` prints."""
-        from evenhand.render.comparison import document  # noqa: PLC0415 (when it is asked for)
+        from evenhand.render.comparison_document import document  # noqa: PLC0415 (when it is asked for)
 
         return document(self)
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from shlex import quote
-from typing import Any, TypeVar, cast
-
-from msgspec import Struct
-from msgspec.structs import asdict
 
 from evenhand.analysis.comparison.comparison_results import (
     CaseChange,
     Compared,
     ComparedRuns,
-    ends,
     unlike_words,
 )
 from evenhand.analysis.comparison.judged_differences import JudgedDifference
@@ -30,10 +25,7 @@ from evenhand.analysis.comparison.variants import (
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.trust.calibrated import JudgedRate
 from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED
-from evenhand.core.document import as_object, filled
-from evenhand.core.json_shapes import finite, is_array, is_object
 from evenhand.core.wording.ink import UNBOUND
-from evenhand.core.wording.json_text import json_text
 from evenhand.core.wording.words import (
     clip,
     columns,
@@ -44,23 +36,14 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.comparison_document import (
-    CompareChange,
-    CompareDocument,
-    CompareLeftOut,
-    CompareResult,
-)
 from evenhand.render.judged_rates import MANY, crowd_lines, crowded, doubt_about
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 
-SCHEMA = "evenhand.compare/1"
 CHANGES = 5
 NAMED = 5
 NAME = 44
 COLORS = {"better": "#1a7f37", "worse": "#cf222e", "undecided": "#9a6700"}
-
-_T = TypeVar("_T")
 
 
 def lines(comparison: ComparedRuns, width: int = UNBOUND) -> list[str]:
@@ -102,8 +85,8 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     shared = [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
     unchanged = _unchanged(comparison)
     folded_away = {id(one) for several in unchanged.values() for one in several}
-    shown = [r for r in comparison.results if not r.same_as and id(r) not in folded_away]
-    for result in sorted(shown, key=lambda one: not one.changed):
+    others = [r for r in comparison.results if not r.same_as and id(r) not in folded_away]
+    for result in sorted(others, key=lambda one: not one.changed):
         is_few = _too_few(result) is not None or result.withheld in shared
         why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
         text.append(f"{headline(result, pairs)}:\n{result.verdict}{why}")
@@ -498,98 +481,6 @@ def _short(name: str) -> str:
 def _list(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return ", ".join(map(_short, names[:NAMED])) + more
-
-
-def document(comparison: ComparedRuns) -> dict[str, Any]:
-    """The comparison as a JSON-ready dict; see `Comparison.document`."""
-    return as_object(_document(comparison), late=list)
-
-
-def json_parts(comparison: ComparedRuns) -> Iterator[str]:
-    """The document as JSON, part by part: of a large run many cases changed."""
-    return _parts(_document(comparison))
-
-
-def _parts(value: object) -> Iterator[str]:
-    if isinstance(value, Struct):
-        yield from _parts(asdict(value))
-    elif is_object(value):
-        mark = "{"
-        for key, each in value.items():
-            yield f"{mark}{json_text(key)}:"
-            yield from _parts(each)
-            mark = ","
-        yield "}" if mark == "," else "{}"
-    elif isinstance(value, list | map):
-        mark = "["
-        for each in cast("Iterable[object]", value):
-            yield mark
-            yield from (
-                _parts(each)
-                if is_array(value)
-                else (json_text(as_object(each) if isinstance(each, Struct) else each),)
-            )
-            mark = ","
-        # A `map` does not say beforehand whether it is empty.
-        yield "]" if mark == "," else "[]"
-    else:
-        yield json_text(value)
-
-
-def _document(comparison: ComparedRuns) -> CompareDocument:
-    """The document; what may be as many as the cases is a `map`, of values that are made as it is read."""
-    return filled(
-        CompareDocument,
-        comparison,
-        schema=SCHEMA,
-        cluster=comparison.cluster or None,
-        results=[_row(result, comparison) for result in comparison.results],
-        judged=[each.row() for each in comparison.judged],
-        notes=list(comparison.notes),
-    )
-
-
-def _row(result: Compared, comparison: ComparedRuns) -> CompareResult:
-    return filled(
-        CompareResult,
-        result,
-        columns=list(result.columns),
-        because=because(result, comparison).strip(" ()") or None,
-        kind="rate" if result.data.rates else "score",
-        better="lower" if result.lower else "higher",
-        clusters=len(result.data.clusters),
-        explained=round(result.helped, 4) if result.predicted else None,
-        **ends("first", result.first_range),
-        **ends("second", result.second_range),
-        **ends("difference", result.difference_range),
-        low=finite(result.low),
-        high=finite(result.high),
-        scaled=not result.data.unscaled,
-        higher=result.data.directions[0],
-        lower=result.data.directions[1],
-        changed=_late(_change_row, result.changed),
-        same=result.alike,
-        unsettled=_late(str, result.unsettled),
-        left_out=CompareLeftOut(
-            only_first=_late(str, result.only_first),
-            only_second=_late(str, result.only_second),
-            errors=_late(str, result.errors),
-            not_applicable=_late(str, result.other),
-            unlike={why: _late(str, cases) for why, cases in result.unlike.items()},
-        ),
-        withheld=result.withheld or None,
-        judges=None if result.judges is None else [list(side) for side in result.judges],
-    )
-
-
-def _change_row(change: CaseChange) -> CompareChange:
-    numbers: dict[str, Any] = change.document()
-    return CompareChange(case=change.case, name=change.name, **numbers)
-
-
-def _late(make: Callable[[Any], _T], values: Iterable[Any]) -> list[_T]:
-    """Values that are made as they are read, one after the other: there may be as many as the run has cases."""
-    return cast("list[_T]", map(make, values))
 
 
 def html(comparison: ComparedRuns) -> str:

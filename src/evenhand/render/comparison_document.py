@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any, TypeVar, cast
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from evenhand.analysis.comparison.comparison_results import (
+    CaseChange,
+    Compared,
+    ComparedRuns,
+    ends,
+)
 from evenhand.analysis.comparison.judged_differences import CompareJudgedDifference
-from evenhand.core.document import Key
+from evenhand.core.document import Key, as_object, filled
+from evenhand.core.json_shapes import finite, is_array, is_object
 from evenhand.core.record import Record
+from evenhand.core.wording.json_text import json_text
+from evenhand.render.comparison import because
+
+SCHEMA = "evenhand.compare/1"
+
+_T = TypeVar("_T")
 
 
 class CompareChange(Record, frozen=True, kw_only=True):
@@ -215,3 +232,95 @@ class CompareDocument(Record, frozen=True, kw_only=True):
         Key("the judged metrics of each pair of variants; empty without a judge"),
     ]
     notes: Annotated[list[str], Key("what was left out, and why")]
+
+
+def document(comparison: ComparedRuns) -> dict[str, Any]:
+    """The comparison as a JSON-ready dict; see `Comparison.document`."""
+    return as_object(_document(comparison), late=list)
+
+
+def json_parts(comparison: ComparedRuns) -> Iterator[str]:
+    """The document as JSON, part by part: of a large run many cases changed."""
+    return _parts(_document(comparison))
+
+
+def _parts(value: object) -> Iterator[str]:
+    if isinstance(value, Struct):
+        yield from _parts(asdict(value))
+    elif is_object(value):
+        mark = "{"
+        for key, each in value.items():
+            yield f"{mark}{json_text(key)}:"
+            yield from _parts(each)
+            mark = ","
+        yield "}" if mark == "," else "{}"
+    elif isinstance(value, list | map):
+        mark = "["
+        for each in cast("Iterable[object]", value):
+            yield mark
+            yield from (
+                _parts(each)
+                if is_array(value)
+                else (json_text(as_object(each) if isinstance(each, Struct) else each),)
+            )
+            mark = ","
+        # A `map` does not say beforehand whether it is empty.
+        yield "]" if mark == "," else "[]"
+    else:
+        yield json_text(value)
+
+
+def _document(comparison: ComparedRuns) -> CompareDocument:
+    """The document; what may be as many as the cases is a `map`, of values that are made as it is read."""
+    return filled(
+        CompareDocument,
+        comparison,
+        schema=SCHEMA,
+        cluster=comparison.cluster or None,
+        results=[_row(result, comparison) for result in comparison.results],
+        judged=[each.row() for each in comparison.judged],
+        notes=list(comparison.notes),
+    )
+
+
+def _row(result: Compared, comparison: ComparedRuns) -> CompareResult:
+    return filled(
+        CompareResult,
+        result,
+        columns=list(result.columns),
+        because=because(result, comparison).strip(" ()") or None,
+        kind="rate" if result.data.rates else "score",
+        better="lower" if result.lower else "higher",
+        clusters=len(result.data.clusters),
+        explained=round(result.helped, 4) if result.predicted else None,
+        **ends("first", result.first_range),
+        **ends("second", result.second_range),
+        **ends("difference", result.difference_range),
+        low=finite(result.low),
+        high=finite(result.high),
+        scaled=not result.data.unscaled,
+        higher=result.data.directions[0],
+        lower=result.data.directions[1],
+        changed=_late(_change_row, result.changed),
+        same=result.alike,
+        unsettled=_late(str, result.unsettled),
+        left_out=CompareLeftOut(
+            only_first=_late(str, result.only_first),
+            only_second=_late(str, result.only_second),
+            errors=_late(str, result.errors),
+            not_applicable=_late(str, result.other),
+            unlike={why: _late(str, cases) for why, cases in result.unlike.items()},
+        ),
+        withheld=result.withheld or None,
+        judges=None if result.judges is None else [list(side) for side in result.judges],
+    )
+
+
+def _change_row(change: CaseChange) -> CompareChange:
+    numbers: dict[str, Any] = change.document()
+    return CompareChange(case=change.case, name=change.name, **numbers)
+
+
+def _late(make: Callable[[Any], _T], values: Iterable[Any]) -> list[_T]:
+    """Values that are made as they are read, one after the other: there may be as many as the run has cases."""
+    return cast("list[_T]", map(make, values))

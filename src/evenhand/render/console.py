@@ -265,13 +265,14 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         parts.append(seconds(meta.finished_at - meta.created_at))
     elif meta.status == "running":
         parts.append("still running" if run.alive else "cut off")
-    names = grid.names if grid else column_names(meta.variants)
+    names = grid.names if grid else ()  # without a table, few lines have any
     lines = folded(" · ".join(parts), width, f"  {word} · ", "  ")
     # Coloured after folding, where escapes would count as columns.
     lines[0] = lines[0].replace(word, ink(word, color), 1)
     if meta.requirements and not run.by_outcome:
         from evenhand.render.requirements import requirement_lines  # noqa: PLC0415 (imported on use)
 
+        names = names or column_names(meta.variants)
         for text in requirement_lines(run, names):
             lines += folded(text, width, "  ", names=names)
     sentences = (_replay_line(run), usage_line(run) if grid else "")

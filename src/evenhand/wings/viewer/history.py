@@ -80,14 +80,13 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
     columns: list[MeasuredColumn] = []
     unread = partial and bool(run.totals().cached)
     costs = [None for _ in metrics] if unread else full_costs(run)
-    for name, totals, rate, score, latency, named, cost in zip(
+    for name, totals, rate, score, latency, (named, cost) in zip(
         column_names(run.meta.variants),
         run.by_variant(),
         rates(run),
         scores(run),
         latencies(run),
-        metrics,
-        costs,
+        zip(metrics, costs, strict=True),
         strict=True,
     ):
         share = rate.share
