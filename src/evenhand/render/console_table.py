@@ -8,6 +8,7 @@ from itertools import groupby, pairwise
 from evenhand.analysis.summaries.column_names import column_head, differing_parts, shortened
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import (
+    full_costs,
     latencies,
     mean_cell,
     mean_in,
@@ -21,7 +22,6 @@ from evenhand.core.run import Totals, is_of_pytest
 from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import columns, folded, money, padded, rounded, safe, seconds
-from evenhand.store.measured import full_costs
 from evenhand.store.runfile import RunFile
 
 WORDY = 20

@@ -62,21 +62,6 @@ class MetricSums(MutableRecord):
             self.scale = min(low, scale[0]), max(high, scale[1])
 
 
-def full_costs(run: RunFile) -> list[float | None]:
-    """What each column's calls cost, whoever paid for them; None where that is not known for some trial."""
-    totals = run.by_variant()
-    if not run.meta.is_of_gate and not any(of.cached for of in totals):
-        return [of.cost_usd for of in totals]
-    costs: list[list[float] | None] = [[] for _ in totals]
-    for trial in measured_trials(run):
-        cost, of_column = trial.full_cost_usd, costs[trial.variant]
-        if cost is None:
-            costs[trial.variant] = None
-        elif of_column is not None:
-            of_column.append(cost)
-    return [None if each is None else math.fsum(each) for each in costs]
-
-
 K = TypeVar("K")
 
 

@@ -26,7 +26,7 @@ from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.sequential import share_sequence
 from evenhand.stats.tallies import Share, Tally, rate_of
 from evenhand.store.counted import CaseTally
-from evenhand.store.measured import full_costs
+from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
 
@@ -241,6 +241,21 @@ def rate_texts(rates: Sequence[Rate], least: int = 1) -> list[str]:
         else f"{pair:>{most}}  {rate!s:>{wide}}  [{rate.reach}]"
         for rate, pair in zip(rates, pairs, strict=True)
     ]
+
+
+def full_costs(run: RunFile) -> list[float | None]:
+    """What each column's calls cost, whoever paid for them; None where that is not known for some trial."""
+    totals = run.by_variant()
+    if not run.meta.is_of_gate and not any(of.cached for of in totals):
+        return [of.cost_usd for of in totals]
+    costs: list[list[float] | None] = [[] for _ in totals]
+    for trial in measured_trials(run):
+        cost, of_column = trial.full_cost_usd, costs[trial.variant]
+        if cost is None:
+            costs[trial.variant] = None
+        elif of_column is not None:
+            of_column.append(cost)
+    return [None if each is None else math.fsum(each) for each in costs]
 
 
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from evenhand.analysis.summaries.clusters import sums_in
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.rates import (
     Mean,
+    full_costs,
     known_scale,
     latencies,
     mean_in,
@@ -28,7 +29,7 @@ from evenhand.render.calibration_text import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
 from evenhand.store.encoding import written_case
-from evenhand.store.measured import FurtherNumbers, MetricSums, full_costs
+from evenhand.store.measured import FurtherNumbers, MetricSums
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.shapes import Interval
 
