@@ -221,6 +221,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_limits_are_chosen_for_the_verdicts_that_stand(tmp_path: Path, question: str):
     """Of the opposite of a question, and of levels: what is right of the first judge's is what would stand."""

@@ -534,6 +534,7 @@ def test_asks(expect):
 """
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("command", "calls"),
     [

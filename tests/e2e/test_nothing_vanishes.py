@@ -467,6 +467,7 @@ def test_a_grader_that_forgets_to_await_or_leaves_has_no_verdict(
     assert says in problem(document["trials"][0])
 
 
+@pytest.mark.thorough
 def test_a_provider_that_swallows_its_cancellation_is_left_behind(tmp_path: Path):
     """The time limit holds, and the run ends."""
     (tmp_path / "bot.py").write_text(

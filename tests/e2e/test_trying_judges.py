@@ -151,6 +151,7 @@ def test_few_labels_have_a_table_and_no_verdict(start, tmp_path: Path):
     assert "100 % [91–100]" in shown
 
 
+@pytest.mark.thorough
 def test_errors_of_a_variant_are_no_disagreements_and_confirm_nothing(start, tmp_path: Path):
     """A judge that is right where it answers, and doesn't where people pass an answer: that could be either."""
     silent = [Rule(("Answer .*[13579]:",), "Hm.", model="gpt-4.1"), *SHARP]

@@ -105,6 +105,7 @@ def check(fake: FakeProvider, evals: Folder, wanted: list[Any], price: Counter[s
     assert price - Counter(fake.ledger.counts) == Counter()
 
 
+@pytest.mark.thorough(after=1)
 def test_a_run_on_several_processes_is_that_of_one(serve: Serve, folder: Make, alone: Alone):
     """Contests, judges, repeats and all; each worker has done some of it; and the cache is one."""
     fake, evals = prepared(serve, folder)

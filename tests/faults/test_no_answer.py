@@ -40,6 +40,7 @@ def at_once(serve: Callable[..., FakeProvider], folder: Callable[..., Any]) -> S
     return run
 
 
+@pytest.mark.thorough(after=3)
 def test_a_reply_without_an_answer_is_asked_again_and_then_an_error(at_once: Start) -> None:
     """Not an empty text, which `not-contains` would pass."""
     rules = [

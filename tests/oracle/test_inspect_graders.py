@@ -39,6 +39,7 @@ SCORERS: dict[str, tuple[dict[str, Any], ...]] = {
 }
 
 
+@pytest.mark.thorough(after=20)
 @pytest.mark.parametrize("name", SCORERS)
 async def test_a_scorer_decides_as_inspect_does(name: str):
     """Over answers and targets made of numbers, words, articles, punctuation and marks."""

@@ -150,6 +150,7 @@ def test_weighted_intervals_cover_what_people_say_of_all_outputs(name: str, desi
     assert min(tpr, tnr) >= 0.9 - noise, SEED
 
 
+@pytest.mark.thorough
 def test_an_active_draw_is_narrower_where_the_judge_doubts_what_it_gets_wrong():
     """By a tenth or more against a uniform draw of as many; where it is sure of its errors, hardly wider."""
     helpful, harmful = "doubts where it errs", "sure where it errs"

@@ -68,6 +68,7 @@ def test_what_cannot_be_searched_in_all_runs_is_said(served: Any, watch: Any):
     assert alert.count() == 0
 
 
+@pytest.mark.thorough
 def test_cases_that_waver_come_first_with_what_became_of_them_in_each_run(
     home: Path, runs: list[str], served: Any, watch: Any
 ):
@@ -152,6 +153,7 @@ def test_a_view_is_saved_for_all_runs_of_a_config_and_deleted_again(
         other.close()
 
 
+@pytest.mark.thorough
 def test_notes_are_a_thread_that_others_answer_in(
     own_home: Path, runs: list[str], serve: Any, watch: Any
 ):

@@ -37,6 +37,7 @@ def test_on_a_phone_the_expectations_follow_the_output(served: Any, runs: list[s
     assert expectations.bounding_box()["y"] > output["y"] + output["height"]
 
 
+@pytest.mark.thorough
 def test_two_columns_stand_beside_each_other_with_their_differences(
     either: str, runs: list[str], watch: Any
 ):

@@ -198,6 +198,7 @@ def test_a_cell_is_coloured_by_what_happened_to_its_verdict(
         seen.close()
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_alone_says_what_is_true(
     few: tuple[Path, dict[str, str]], watch: Any, command: Any, serve: Any, tmp_path: Path
 ):

@@ -26,6 +26,7 @@ def empty(tmp_path: Path) -> tuple[Path, str]:
     return home, door.run(example(0, answers), Settings(home=home)).path.stem
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("view", "words"),
     [

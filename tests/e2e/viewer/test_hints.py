@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("key", "said"), [("b", "No baseline is chosen"), ("d", "has no expected output")]
 )

@@ -133,6 +133,7 @@ def test_a_report_has_no_history(report: Path, runs: list[str], watch: Any):
     seen.page.get_by_role("heading", name="A report has no history").wait_for()
 
 
+@pytest.mark.thorough
 def test_what_is_exported_is_what_the_command_writes(
     home: Path, runs: list[str], served: Any, watch: Any, command: Any, tmp_path: Path
 ):

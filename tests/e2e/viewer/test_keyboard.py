@@ -46,6 +46,7 @@ def test_enter_opens_the_cell_also_after_a_link_was_clicked(
     page.get_by_role("dialog").wait_for()
 
 
+@pytest.mark.thorough
 def test_escape_leaves_a_list_of_choices_for_the_rows(served: Any, runs: list[str], watch: Any):
     """After an order was chosen, keys work again; in a drawer, Escape leaves the list before the drawer."""
     seen = watch(served.link)

@@ -179,6 +179,7 @@ def test_keys_that_are_pressed_faster_than_labels_are_kept_are_all_counted(
         ]
 
 
+@pytest.mark.thorough
 def test_a_cell_is_labelled_where_the_keyboard_is_in_the_matrix(
     own_home: Path, runs: list[str], serve: Any, watch: Any
 ):

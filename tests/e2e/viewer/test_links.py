@@ -96,6 +96,7 @@ def opened(
         seen.close()
 
 
+@pytest.mark.thorough
 def test_nothing_is_loaded_or_followed_until_somebody_asks(opened: Any, elsewhere: Elsewhere):
     """As plain text and as Markdown there is no link and no picture; one press shows them, another hides them."""
     seen, run = opened

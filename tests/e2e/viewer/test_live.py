@@ -151,6 +151,7 @@ def test_rows_come_in_and_labels_stay(slow: Path, serve: Any, watch: Any, tmp_pa
             assert found.totals().passed == 12
 
 
+@pytest.mark.thorough
 def test_requirements_are_read_again_as_the_run_goes_on(
     slow: Path, serve: Any, watch: Any, tmp_path: Path
 ):

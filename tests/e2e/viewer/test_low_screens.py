@@ -24,6 +24,7 @@ LOW = {
 }
 
 
+@pytest.mark.thorough
 def test_a_whole_row_of_the_matrix_is_seen_on_a_low_screen(
     served: Any, runs: list[str], watch: Any
 ):

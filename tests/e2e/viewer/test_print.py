@@ -18,6 +18,7 @@ def _text(page: Any) -> tuple[int, str]:
     return len(pdf.pages), " ".join(text.split())
 
 
+@pytest.mark.thorough
 def test_all_rows_and_columns_are_printed_with_their_outputs(
     either: str, runs: list[str], watch: Any
 ):

@@ -47,6 +47,7 @@ def run(folder: Path, shell: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.thorough(after=3)
 @pytest.mark.parametrize(
     "line",
     [

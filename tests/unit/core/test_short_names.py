@@ -11,6 +11,7 @@ import pytest
 from evenhand.core.public_names import HOMES
 
 
+@pytest.mark.thorough(after=6)
 @pytest.mark.parametrize(
     ("short", "home"),
     [

@@ -125,6 +125,7 @@ def test_a_limit_by_the_minute_that_is_enforced_by_the_second_is_kept_to(timelin
     assert bill.refusals <= 0.02
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("at_once", [10, 60, 200])
 @pytest.mark.parametrize("latency_s", [0.2, 1.0])

@@ -284,6 +284,7 @@ async def test_a_web_provider_has_the_text_of_a_stream_that_is_no_agents(
     assert (reply.output, reply.steps) == (answers[-1].decode(), ())
 
 
+@pytest.mark.thorough(after=6)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("path", ["/api/chat", "/api/agents/shop/stream"])
 def test_a_recording_client_has_the_steps(

@@ -263,6 +263,7 @@ def test_it_is_said_what_the_first_place_among_many_variants_is_worth(best: floa
     assert ("not shown to beat any" in line) == (best == 0.7)
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("right", "sentence"),
     [

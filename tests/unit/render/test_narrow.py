@@ -152,6 +152,7 @@ async def test_long_lists_end_with_how_many_are_left(summaries_run: RunFile) -> 
     assert rows[3:] == ["  … and 21 more trials; -v prints all of them whole"]
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize("format_", sorted(set(formats()) - {"html"}))
 async def test_every_export_is_of_the_chosen_trials(
     summaries_run: RunFile, tmp_path: Path, format_: str
@@ -209,6 +210,7 @@ async def test_calls_and_cost_are_those_of_the_chosen_trials(
     assert [used.calls for used in page.usage] == [8, 8]
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize(
     ("query", "told"),
     [

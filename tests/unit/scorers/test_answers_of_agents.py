@@ -142,6 +142,7 @@ def of_steps() -> list[Said]:
     return [said(one) for one in asyncio.run(outcomes(STEPS))]
 
 
+@pytest.mark.thorough(after=9)
 @pytest.mark.parametrize("kind", [*ANSWERS, "a conversation"])
 async def test_whatever_an_agent_answers_its_steps_are_judged(kind: str, of_steps: Any) -> None:
     """The verdict is that on `expect.steps`, of each scorer and of its opposite."""

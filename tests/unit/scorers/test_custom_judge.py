@@ -229,6 +229,7 @@ async def test_a_bound_is_for_the_lowest_grade(judged, score, state):
     assert (outcome.outcome, outcome.score) == (state, score)
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize(
     "bad",
     [

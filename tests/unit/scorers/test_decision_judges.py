@@ -193,6 +193,7 @@ def test_the_instrument_changes_with_the_question_alone(judged: Run):
     assert strict != one
 
 
+@pytest.mark.thorough(after=10)
 @pytest.mark.parametrize("judge", DIALECTS)
 @pytest.mark.parametrize(
     "fault", ["refused", "missing", "nan", "above_one", "unsummed", "other_question"]
@@ -203,6 +204,7 @@ def test_an_answer_that_cannot_be_used_is_an_error(judged: Run, judge: str, faul
     assert [(outcome.outcome, outcome.score) for outcome in outcomes] == [("error", None)] * 2
 
 
+@pytest.mark.thorough(after=7)
 @pytest.mark.parametrize(
     ("reply", "why"),
     [("refusal", "refused"), ("missing", "no answer"), (math.nan, "'NaN'"), (1.2, "1.2")],

@@ -84,6 +84,7 @@ def _other(name: str) -> Any:
     }[name]
 
 
+@pytest.mark.thorough(after=33)
 @pytest.mark.parametrize("name", GOOD)
 @pytest.mark.parametrize("what", bad("passes"))
 async def test_a_bad_answer_is_asked_for_again_and_then_an_error(judged: Any, name: str, what: str):

@@ -54,6 +54,7 @@ async def test_low_confidence_is_warned_of(judged, confidence, unsure_below, war
     assert outcome.metadata.get("warning") == (f"low confidence: {confidence:g}" if warns else None)
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize(
     "bad",
     [

@@ -41,6 +41,7 @@ async def test_without_a_bound_it_is_refused(judged):
     assert "rating clarity gives a number, and has no bound" in outcome.reason
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize("bad", [0, 6, 4.5, "4/5", None, "NaN", True, [4]])
 async def test_a_score_that_the_rubric_does_not_have_is_asked_for_again_and_then_an_error(
     judged, bad

@@ -9,6 +9,7 @@ from evenhand.languages.javascript.sql import DATABASES, sql_reader
 from evenhand.scorers.sql import ContainsSql, IsSql
 
 
+@pytest.mark.thorough(after=5)
 @pytest.mark.parametrize("database", DATABASES)
 def test_every_database_reads_a_query(database: str):
     """And tells what it does to which tables and columns."""

@@ -211,6 +211,7 @@ def test_one_judge_errs_too_often_in_at_most_a_twentieth_of_draws_however_often_
     assert too_many <= 8  # of 80 draws at 5 %, so many or fewer come in 98 %
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(("wrong", "labels", "least"), [(0.1, 200, 0.9), (0.02, 40, 0.8)])
 def test_one_good_judge_decides_nearly_all(wrong: float, labels: int, least: float):
     """One that is wrong half as often as it may be, and one that hardly ever is; the seed is 5."""

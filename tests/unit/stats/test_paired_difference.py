@@ -79,6 +79,7 @@ def test_holm_by_hand() -> None:
     assert holm([0.9, 0.8]) == [1, 1]
 
 
+@pytest.mark.thorough
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_corrected_p_values_are_larger_and_keep_their_order(p_values: list[float]) -> None:
     """Holm's are the largest; none is above 1."""

@@ -237,6 +237,7 @@ def test_verdicts_that_agree_in_nine_of_ten_pairs_have_half_of_the_rest_as_varia
     assert judge_part((0.5, 0.4, 0.6)).value == 0.25
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("draw", [two_sides, unequal_clusters])
 def test_intervals_of_parts_hold(draw: Draw) -> None:
     """At least 90 % of 300 draws; `bench/variance_parts.py` has more. Seed 13."""

@@ -217,6 +217,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return made(tmp_path_factory.mktemp("before"), BASE, worse)
 
 
+@pytest.mark.thorough(after=14)
 @pytest.mark.parametrize("name", CHANGES)
 def test_whatever_is_changed_in_a_test_is_named_in_each_place_and_no_verdict_rests_on_it(
     tmp_path: Path, before: Run, name: str
@@ -318,6 +319,7 @@ LEGITIMATE: dict[str, Edit] = {
 }
 
 
+@pytest.mark.thorough(after=8)
 @pytest.mark.parametrize("name", LEGITIMATE)
 def test_what_is_no_part_of_the_test_may_be_changed(tmp_path: Path, name: str):
     """And then a worse system is worse."""

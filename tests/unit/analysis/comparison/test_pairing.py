@@ -71,6 +71,7 @@ EVIDENT = [
 ]
 
 
+@pytest.mark.thorough(after=8)
 @pytest.mark.parametrize("less", [False, True])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("pair", EVIDENT, ids=str)

@@ -94,6 +94,7 @@ async def test_all_metrics_have_to_hold(make_run: Make, tmp_path: Path):
     assert decider.decided
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize(
     ("errors_before", "errors_after", "expected"),
     [(0, 0, True), (400, 0, True), (0, 400, False), (400, 400, False)],

@@ -58,6 +58,7 @@ def test_labels_fall_with_what_the_judge_replaces_and_rise_where_it_judged_few()
             labels_needed(*wrong)
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize("half_width", [0.02, 0.05, 0.1])
 @pytest.mark.parametrize("rate", [0.0, 0.5, 0.97, 1.0])
 def test_so_many_labels_give_what_is_promised_even_if_all_agree(half_width: float, rate: float):

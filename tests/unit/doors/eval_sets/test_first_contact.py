@@ -175,6 +175,7 @@ def said_of(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[i
     return ended.value.code, "\n".join([err.getvalue(), *outcomes])
 
 
+@pytest.mark.thorough(after=25)
 @pytest.mark.parametrize("line", LINES)
 def test_a_mistake_in_an_eval_is_said_with_its_line_and_what_to_do(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -116,6 +116,7 @@ def trial_with(value: Any) -> tuple[TrialResult, list[Step]]:
     return trial, [replace(s, started_s=None, duration_s=None) for s in steps]
 
 
+@pytest.mark.thorough(after=12)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", VALUES)
 def test_a_value_of_a_subclass_is_kept_and_scored_as_the_value_that_it_is(

@@ -39,6 +39,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.thorough(after=6)
 @pytest.mark.parametrize("settings", SETTINGS, ids=["without", "with", "with files and signs"])
 @pytest.mark.parametrize("export", EXPORTS)
 def test_functions_in_generated_tests_are_called_as_they_were_made(

@@ -217,6 +217,7 @@ CASES: list[tuple[Client, Any]] = [
 ]
 
 
+@pytest.mark.thorough(after=8)
 @pytest.mark.parametrize("pieces", [False, True], ids=["whole", "in pieces"])
 @pytest.mark.parametrize(("client", "route"), CASES, ids=lambda one: one.__name__)
 def test_what_is_recorded_goes_the_clients_own_way(

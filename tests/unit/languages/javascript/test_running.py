@@ -151,6 +151,7 @@ async def test_files_that_need_node_have_it(tmp_path: Path):
     assert sink.text().startswith("seen /a/b\nraw\n")
 
 
+@pytest.mark.thorough
 @needs_node
 async def test_what_takes_node_down_is_blamed_and_the_others_go_on(tmp_path: Path):
     """A process that ends, one that is held up, and a promise that is never kept."""

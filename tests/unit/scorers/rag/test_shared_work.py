@@ -89,6 +89,7 @@ async def test_stored_facts_save_a_call(settled: Any, judge: Any):
     assert len(judge.asked) == 5
 
 
+@pytest.mark.thorough(after=5)
 @pytest.mark.parametrize("pair", ALL, ids=lambda pair: str(pair[1]))
 async def test_a_metric_comes_to_the_same_alone_and_in_company(settled: Any, pair: Any):
     """What is asked of the judge hangs on the texts alone."""

@@ -57,6 +57,7 @@ async def judged(
     return outcome, judge.asked[1:]
 
 
+@pytest.mark.thorough(after=5)
 @pytest.mark.parametrize(
     "said",
     [

@@ -68,6 +68,7 @@ def gate(results: int, cases: int, text: str, notes: int = 0) -> GateDocument:
     )
 
 
+@pytest.mark.thorough(after=7)
 @pytest.mark.parametrize("text", ["x" * 5000, HOSTILE, "`" * 5000, "|" * 3000, "é😀" * 2000])
 @pytest.mark.parametrize(("results", "cases"), [(1, 100), (60, 100), (5000, 2), (0, 0)])
 def test_it_is_never_longer_than_a_host_takes(text: str, results: int, cases: int):

@@ -162,6 +162,7 @@ def test_a_file_of_something_else_is_refused_with_where_to_get_one(
     assert says != "holds no" or refused.value.hint
 
 
+@pytest.mark.thorough(after=16)
 @pytest.mark.parametrize("wrong", [None, 3, "text", [], {}, True, [None], {"a": []}])
 def test_values_of_the_wrong_kind_never_raise_anything_else(tool: str, tmp_path: Path, wrong: Any):
     """Each field of each object in turn: the run comes out, or one message."""

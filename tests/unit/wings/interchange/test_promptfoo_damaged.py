@@ -116,6 +116,7 @@ def test_another_version_is_named_whatever_it_lacks(version: int, missing: str, 
         read_results(written(tmp_path / "results.json", file))
 
 
+@pytest.mark.thorough(after=5)
 @pytest.mark.parametrize(
     "value",
     [GONE, None, 5, -1, True, "x", "", [], [5], [None], {}, [{}]],

@@ -205,6 +205,7 @@ REFUSALS = (
 )
 
 
+@pytest.mark.thorough(after=12)
 @pytest.mark.parametrize("encoding", ["", "gzip", "deflate", "br", "zstd", "gzip, gzip"])
 @pytest.mark.parametrize("route", ROUTES)
 async def test_a_request_is_refused_by_its_head_and_hung_up_on(

@@ -343,6 +343,7 @@ WRONG: list[tuple[str, Any]] = [
 ]
 
 
+@pytest.mark.thorough(after=22)
 @pytest.mark.parametrize(("reason", "make_wrong"), WRONG)
 async def test_a_wrong_token_signs_nobody_in(
     team: Team, there: Provider, reason: str, make_wrong: Any, capfd: pytest.CaptureFixture[str]

@@ -163,6 +163,7 @@ async def test_a_search_that_cannot_be_made_is_an_error(ask: Asking, body: str) 
     assert (await answer.json())["error"]["message"]
 
 
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize(
     ("path", "status"),
     [
@@ -199,6 +200,7 @@ async def test_labels_are_added_and_read(ask: Asking) -> None:
     assert await ask.json("/labels") == {"labels": [given], "judged": []}
 
 
+@pytest.mark.thorough(after=5)
 @pytest.mark.parametrize(
     "body",
     [

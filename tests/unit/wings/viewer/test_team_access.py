@@ -110,6 +110,7 @@ async def test_nobody_is_nobody(home: RunFile) -> None:
         assert "data-person" not in await page.text()
 
 
+@pytest.mark.thorough(after=6)
 @pytest.mark.parametrize(
     ("proxy", "secret", "headers", "status"),
     [
