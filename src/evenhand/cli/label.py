@@ -100,11 +100,12 @@ def label(
     )
     from evenhand.analysis.trust.labels.pair_drawing import ranking_to_label
     from evenhand.analysis.trust.labels.sheet_rows import ranking_in, write_items
+    from evenhand.analysis.trust.labels.what_next import next_labels, nothing_drawn
     from evenhand.analysis.trust.selective import items_for_people
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count
     from evenhand.store.labels.stored_draws import set_rule, standing_labels
-    from evenhand.store.run_lookup import find
+    from evenhand.store.run_lookup import called, find
     from evenhand.store.runfile import RunFile
 
     design, sheet = _Design.of(options), _Sheet.of(options)
@@ -124,24 +125,25 @@ def label(
         return _codes(find(Path.cwd(), run), rename, codes=codes, as_json=as_json)
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         refuse_judge_check(run_file.meta)
+        name = called(Path.cwd(), run_file.path)
         named = ranking_in(run_file, metrics, source) if source is not None else None
         ranking = ranking_to_label(run_file, (named,) if named is not None else metrics)
         if ranking is not None:
             design.refuse_for(ranking.name, unsure)
-            return _label_pairs(run_file, ranking, rule, sheet, run or "latest")
+            return _label_pairs(run_file, ranking, rule, sheet, name)
         if source is None and not metrics:
             judged_places(run_file)  # says so where no judge was asked
         if rule is not None:
             set_rule(run_file.path, _one_metric(run_file, metrics), rule)
         if source is not None:
-            return _read_sheet(run_file, source, metrics, sheet.author, run or "latest")
+            return _read_sheet(run_file, source, metrics, sheet.author, name)
         sheet.check()
         picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
         draws = draws_to_label(run_file, metrics) or peoples_share(run_file, size)
         if size is not None:
             draws = [design.drawn(run_file, size, sheet.seed_or_any, metrics, draws)]
         elif to is not None and picked is None and not draws:
-            raise UsageError("nothing has been drawn yet", hint="Say how many: --draw 60.")
+            raise nothing_drawn(run_file)
         if to is not None:
             items = list(drawn_items(run_file, draws)) if picked is None else picked
             if sheet.by:
@@ -153,11 +155,11 @@ def label(
                 )
             tell(
                 f"{_items_in_words(items)} to label written to {to}; fill in `verdict` with pass or fail, then: "
-                f"evenhand label {run or 'latest'} --from {to} --by NAME"
+                f"evenhand label {name} --from {to} --by NAME"
             )
             return 0
         if rule is not None and picked is None and size is None and not sys.stdin.isatty():
-            _tell_rule(_one_metric(run_file, metrics), run or "latest", is_drawn=bool(draws))
+            _tell_rule(_one_metric(run_file, metrics), next_labels(run_file))
             return 0
     from evenhand.cli.labelling import label_in_terminal
 
@@ -239,6 +241,7 @@ def _read_sheet(
 ) -> int:
     """Keeps the labels in a file."""
     from evenhand.analysis.trust.labels.sheet_rows import NEEDED, inclusion_line, read_labels
+    from evenhand.analysis.trust.labels.what_next import drawn_in
     from evenhand.core.wording.words import count
     from evenhand.store.labels.label import NewLabel
     from evenhand.store.labels.stored_draws import add_metric_labels
@@ -261,11 +264,15 @@ def _read_sheet(
         ],
     )
     drawn = {(place, m) for d in run.draws() for place in d.places for m in d.metrics}
-    if outside := sum((index, metric) not in drawn for index, metric, _ in sheet.labels):
-        tell(f"{count(outside, 'label')} outside a draw: kept, but used for no correction")
+    following = f"evenhand calibrate {name}"
+    if outside := sheet.verdicts.keys() - drawn:
+        tell(f"{count(len(outside), 'label')} outside a draw: kept, but used for no correction")
+        if other := drawn_in(run, sheet.verdicts.keys()):
+            tell(f"! {source} is a draw of run {other}, not of run {name}")
+            following = f"evenhand label {other} --from {source} --by {author}"
     if changed:
         tell(changed)
-    tell(f"{count(len(sheet.labels), 'label')} by {author}; next: evenhand calibrate {name}")
+    tell(f"{count(len(sheet.labels), 'label')} by {author}; next: {following}")
     return 0
 
 
@@ -321,6 +328,7 @@ def _label_pairs(
     run: RunFile, pairs: ComparedPairs, rule: str | None, sheet: _Sheet, name: str
 ) -> int:
     """Labels pairs of a ranking."""
+    from evenhand.analysis.trust.labels.what_next import next_labels
     from evenhand.cli.labelling import PairLabelling
     from evenhand.store.labels.stored_draws import set_rule
 
@@ -328,8 +336,7 @@ def _label_pairs(
         set_rule(run.path, pairs.name, rule)
         idle = sheet.size is None and sheet.source is None and sheet.to is None
         if idle and not sys.stdin.isatty():
-            drawn = any(draw.metric == pairs.name for draw in run.pair_draws())
-            _tell_rule(pairs.name, name, is_drawn=drawn)
+            _tell_rule(pairs.name, next_labels(run))
             return 0
     labelling = PairLabelling(
         author=sheet.author,
@@ -343,20 +350,20 @@ def _label_pairs(
     return labelling.done(run, pairs)
 
 
-def _tell_rule(metric: str, run: str, *, is_drawn: bool) -> None:
-    """Says that a rule was kept, and what comes next."""
+def _tell_rule(metric: str, command: str) -> None:
+    """Says that a rule was kept, and which command comes next."""
     from evenhand.core.wording.words import safe
 
-    draw = "" if is_drawn else "--draw 60 "
-    tell(
-        f"the rule for {safe(metric)} is kept; next: evenhand label {run} {draw}--to draw.csv, or in a terminal:"
-        f" evenhand label {run}"
+    following = (
+        f"{command} --to draw.csv; without --to, in a terminal" if command else "evenhand calibrate"
     )
+    tell(f"the rule for {safe(metric)} is kept; next: {following}")
 
 
 def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -> int:
     """Renames failure codes, and counts them."""
     from evenhand.analysis.trust.labels.failure_codes import code_lines, codes_document, rename_code
+    from evenhand.analysis.trust.labels.what_next import labelled_run
     from evenhand.store.runfile import RunFile
 
     if as_json and not (codes or rename):  # what else `label` does prints nothing
@@ -374,6 +381,8 @@ def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -
             return 0
         for line in code_lines(run_file):
             click.echo(line)
+        if (other := labelled_run(run_file)) is not None and other.labels:
+            tell(f"! run {other.name} has {other.words}: evenhand label {other.name} --codes")
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,6 @@ from evenhand.analysis.trust.labels.drawing import (
     drawn_items,
     draws_to_label,
     items_for,
-    judged_metrics,
 )
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
 from evenhand.analysis.trust.labels.pair_drawing import (
@@ -36,13 +34,12 @@ from evenhand.analysis.trust.labels.sheet_rows import (
     read_pair_labels,
     write_pairs,
 )
-from evenhand.analysis.trust.trust_rules import CROWD, FEWEST, ONE_METRIC
+from evenhand.analysis.trust.labels.what_next import FIRST_DRAW, nothing_drawn, too_few
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.render.calibration_text import labels_line, worth_line
-from evenhand.stats.design_effect import FEWEST_CASES
 from evenhand.store.labels.draw import Draw, LabelledVerdict, Pair, PairAnswer, unordered
 from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, newest, standing
 from evenhand.store.labels.stored_draws import (
@@ -56,8 +53,6 @@ from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.run_lookup import called
 from evenhand.store.runfile import RunFile
 
-FIRST_DRAW = 60
-"""How many trials, or pairs, are drawn where nobody says how many: few enough for an hour."""
 _KEYS: dict[str, LabelledVerdict] = {"p": "pass", "f": "fail"}
 _HELP = "p pass · f fail · c failure code · n note · 1–5 score · s skip · u undo · q quit"
 QUIT = ("q", "\x03", "\x04")
@@ -82,31 +77,8 @@ def tell_fewer(size: int, drawn: int, what: str, *, earlier: bool) -> None:
 
 def tell_too_few(run: RunFile, drawn: Draw) -> None:
     """Says, before an hour of labelling, of which metrics the run has too few outputs, or cases, for a verdict."""
-    outputs: Counter[str] = Counter()
-    cases: defaultdict[str, set[str]] = defaultdict(set)
-    for trial in run.trials():
-        for metric in judged_metrics(trial):
-            outputs[metric] += 1
-            cases[metric].add(trial.case)
-    few = [
-        metric
-        for metric in drawn.metrics
-        if outputs[metric] < FEWEST or len(cases[metric]) < FEWEST_CASES
-    ]
-    if not few:
-        return
-    most = max(few, key=outputs.__getitem__)
-    others = f", the largest of {len(few)} such metrics," if len(few) > 1 else ""
-    alike = len(few) >= CROWD  # of a criterion of each case's own, more cases make more
-    advice = (
-        f". If they differ only from case to case, {ONE_METRIC}; then run again"
-        if alike
-        else ": add cases first"
-    )
-    tell(
-        f"! calibrate needs {FEWEST} labels, of {FEWEST_CASES} cases or more; {safe(most)}{others} has"
-        f" {count(outputs[most], 'output')} of {count(len(cases[most]), 'case')}{advice}"
-    )
+    if few := too_few(run, drawn.metrics):
+        tell(f"! {few}")
 
 
 def label_in_terminal(
@@ -205,8 +177,12 @@ class _Session:
                 set_rule(self.path, metric, self.rules[metric])
 
     def label(self, left: list[DrawnItem], total: int) -> int:
-        """Shows one item after the other; how many were labelled in the end."""
+        """Shows one item after the other; how many were labelled in the end.
+
+        Says in the end of which outputs there are remarks, and no verdict: they count for nothing.
+        """
         done: list[DrawnItem] = []
+        every = list(left)
         while left:
             item = left[0]
             self._show(item, total - len(left) + 1, total)
@@ -226,6 +202,11 @@ class _Session:
                 break
             else:
                 self._remark(item, key)
+        if open_items := sum(item not in done and bool(self._remarks(item)) for item in every):
+            click.echo(
+                f"{count(open_items, 'output')} with a failure code, a note or a score, but without a verdict: label"
+                " again, and press p or f"
+            )
         return len(done)
 
     def _remark(self, item: DrawnItem, key: str) -> None:
@@ -266,11 +247,21 @@ class _Session:
         click.echo(f"\n{safe(item.material, multiline=True)}\n")
         click.echo(click.style("output", bold=True))
         click.echo(f"{safe(item.output, multiline=True)}\n")
-        for name, value in self.remarks.get(item.trial.index, {}).items():
-            if value is not None and name != "star":
-                text = f"{value:g}" if isinstance(value, float) else safe(str(value))
-                click.echo(f"your {'failure code' if name == 'code' else name}: {text}")
+        for name, text in self._remarks(item).items():
+            click.echo(f"your {name}: {text}")
+        if self._remarks(item):
+            click.echo("A verdict is still missing: press p or f.")
         click.echo(_HELP)
+
+    def _remarks(self, item: DrawnItem) -> dict[str, str]:
+        """What this person said of an item beside a verdict, by what it is called."""
+        return {
+            "failure code" if name == "code" else name: (
+                f"{value:g}" if isinstance(value, float) else safe(str(value))
+            )
+            for name, value in self.remarks.get(item.trial.index, {}).items()
+            if value is not None and name != "star"
+        }
 
 
 _LEFT: Sequence[str] = ("1", "l", "\x1b[d")
@@ -324,7 +315,7 @@ class PairLabelling(Record, frozen=True, kw_only=True):
             tell_fewer(self.size, len(drawn.pairs), "pair", earlier=earlier)
             draws = [drawn] if self.to is not None else [*draws, drawn]
         elif not draws and self.to is not None:
-            raise UsageError("nothing has been drawn yet", hint="Say how many: --draw 60.")
+            raise nothing_drawn(run)
         elif not draws:
             draws = [draw_pairs(run, pairs, FIRST_DRAW, self.seed)]
         # The same draw may have been asked for again.

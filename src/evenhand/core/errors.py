@@ -58,6 +58,8 @@ class EvenhandError(Exception):
     slug: ClassVar[str] = "error"
 
     def __init__(self, message: str, *, hint: str = "") -> None:
+        # What follows a colon is often what somebody else said, and that may be nothing.
+        message = message.rstrip(": \n")
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -68,6 +70,17 @@ class EvenhandError(Exception):
     def _render_traceback_(self) -> list[str]:
         """How notebooks show it, by IPython's name for that: the user's own line and the message, no traceback."""
         return [*_own_line(self), f"{type(self).__name__}: {self}"]
+
+
+def first_line(error: BaseException) -> str:
+    """What is wrong, without the advice: of an error that isn't Evenhand's, its class and what it says."""
+    if isinstance(error, EvenhandError):
+        return error.message
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 (a user's exception may not even be able to say what it is)
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _own_line(error: BaseException) -> Iterator[str]:
@@ -115,7 +128,7 @@ class Problem:
             place += f":{self.line}"
             if self.column:
                 place += f":{self.column}"
-        return f"{place}: {self.what}"
+        return f"{place}: {self.what}".rstrip(": \n")
 
 
 class ConfigError(UsageError):

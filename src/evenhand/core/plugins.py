@@ -11,7 +11,7 @@ import functools
 import sys
 from collections.abc import Mapping
 
-from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.errors import EvenhandError, UsageError, first_line
 from evenhand.core.record import Record
 
 SCORERS = "evenhand.scorers"
@@ -70,7 +70,7 @@ class Plugin(Record, frozen=True):
         """
         if isinstance(error, EvenhandError):
             return UsageError(f"{self}: {error.message}", hint=error.hint)
-        why = "" if error is None else f": {type(error).__name__}: {error}"
+        why = "" if error is None else f": {first_line(error)}"
         return UsageError(
             f"{self} {what}{why}",
             hint=f"{hint} Mend, upgrade or uninstall the package: pip uninstall {self.package}".lstrip(),

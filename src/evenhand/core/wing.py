@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import msgspec
 from msgspec import field
 
-from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.errors import EvenhandError, UsageError, first_line
 from evenhand.core.plugins import WINGS, Plugin, plugin, plugins
 from evenhand.core.record import Record
 from evenhand.core.version import __version__
@@ -172,7 +172,7 @@ class Part(Record, frozen=True):
         except (Exception, SystemExit) as error:
             if self.ours:
                 raise
-            raise self.broken(f"cannot be loaded: {type(error).__name__}: {error}") from error
+            raise self.broken(f"cannot be loaded: {first_line(error)}") from error
 
     def broken(self, what: str, *, hint: str = "") -> UsageError:
         """What to say of a part that cannot be used.

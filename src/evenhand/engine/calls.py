@@ -33,7 +33,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from evenhand.core.errors import BadRequest, BudgetStop, EvenhandError, NotRecorded, ProviderError
+from evenhand.core.errors import (
+    BadRequest,
+    BudgetStop,
+    EvenhandError,
+    NotRecorded,
+    ProviderError,
+    first_line,
+)
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.run import CallEnd, CallStart
@@ -528,7 +535,7 @@ def _writable(name: str) -> str:
 
 def _broken(provider: Provider, error: Exception) -> ProviderError:
     """What to say of a provider that raised something that it may not. Not tried again: it would cost again."""
-    message = f"{provider.id} failed on an answer or a request: {type(error).__name__}: {error}"
+    message = f"{provider.id} failed on an answer or a request: {first_line(error)}"
     return ProviderError(message, billed=None)
 
 

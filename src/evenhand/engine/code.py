@@ -33,7 +33,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar, cast
 
-from evenhand.core.errors import CodeError, EvenhandError, MissedAssert, UsageError
+from evenhand.core.errors import CodeError, EvenhandError, MissedAssert, UsageError, first_line
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import L, Lasting
 from evenhand.core.record import MutableRecord
@@ -545,9 +545,7 @@ def _import_error(path: Path, error: BaseException) -> CodeError:
     hint = _user_frame(error)
     if isinstance(error, ModuleNotFoundError):
         hint = f"Install it into the environment that runs evenhand: pip install {error.name}"
-    return CodeError(
-        f"{path.name} could not be imported: {type(error).__name__}: {error}", hint=hint
-    )
+    return CodeError(f"{path.name} could not be imported: {first_line(error)}", hint=hint)
 
 
 def _attribute(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:

@@ -24,6 +24,7 @@ from evenhand.core.errors import (
     StoreError,
     Undecided,
     UsageError,
+    first_line,
 )
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.json_shapes import is_mapping, is_sequence
@@ -370,17 +371,6 @@ def trial_error(error: BaseException) -> TrialError:
 def slug_of(error: BaseException) -> str:
     """The class of the error, as `docs/errors.md` names it."""
     return error.slug if isinstance(error, EvenhandError) else "code"
-
-
-def first_line(error: BaseException) -> str:
-    """What is wrong, without the advice."""
-    if isinstance(error, EvenhandError):
-        return error.message
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 (a user's exception may not even be able to say what it is)
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class Settling(Scored, Protocol):

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from evenhand.core.case import Case, copy_key_of
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.definition import content_of, definition_of
-from evenhand.core.errors import CodeError, EvenhandError, OutOfTime, UsageError
+from evenhand.core.errors import CodeError, EvenhandError, OutOfTime, UsageError, first_line
 from evenhand.core.expect import Expectation
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.plan import PlannedTrial
@@ -50,7 +50,6 @@ from evenhand.engine.cascading import CascadeModel, FallbackModel, system_of
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.outcome import (
     ANYTHING,
-    first_line,
     problem_of,
     raise_if_final,
     settle_all,

@@ -101,7 +101,7 @@ def main() -> None:
         except BaseException as error:  # noqa: BLE001 (also what ends a process)
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{os.path.basename(last.filename)}:{last.lineno}"  # noqa: PTH119
-            answer = {"error": f"{type(error).__name__}: {error}", "where": where}
+            answer = {"error": f"{type(error).__name__}: {error}".rstrip(": "), "where": where}
             text = json.dumps(answer)
         if os.getpid() != own:  # a child that the function forked, and that came back from it
             os._exit(1)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from evenhand.analysis.trust.beside_people import every_label
-from evenhand.core.errors import EvenhandError, StoreError, UsageError
+from evenhand.core.errors import EvenhandError, StoreError, UsageError, first_line
 from evenhand.core.variant import Variant
 from evenhand.core.wing import exporter_of, format_of, imported, part, parts
 from evenhand.core.wording.json_text import json_text, writer
@@ -223,7 +223,7 @@ def _brought(name: str, before: RunFile | None) -> Writer | None:
         except Exception as error:
             if brought.ours:
                 raise
-            raise brought.broken(f"raised {type(error).__name__}: {error}") from error
+            raise brought.broken(f"raised {first_line(error)}") from error
 
     return writes
 

@@ -8,8 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from evenhand.cli import main
+from evenhand.cli.labelling import label_in_terminal
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.run_lookup import called, find
 
 JUDGE = Path(__file__).parents[3] / "examples/judge"
 Evenhand = Callable[..., tuple[object, str]]
@@ -34,6 +39,11 @@ def evenhand(
     return run
 
 
+def called_latest() -> str:
+    """What the latest run is called in commands."""
+    return called(Path.cwd(), find(Path.cwd(), None))
+
+
 @pytest.mark.parametrize(
     "rest", [(), ("--to", "x.csv"), ("--rule", "no scorn"), ("--unsure", "0.1"), ("--draw", "3")]
 )
@@ -49,9 +59,10 @@ def test_a_rule_is_kept_and_said_to_be(evenhand: Evenhand):
     """With what comes next, which is a draw where there is none."""
     code, told = evenhand("label", "--rule", "no scorn")
     assert code == 0
-    assert "the rule for policy is kept; next: evenhand label latest --draw 60 --to" in told
+    run = called_latest()
+    assert f"the rule for policy is kept; next: evenhand label {run} --draw 12 --to" in told
     evenhand("label", "--draw", "3", "--to", "x.csv")
-    assert "next: evenhand label latest --to draw.csv" in evenhand("label", "--rule", "kind")[1]
+    assert f"next: evenhand label {run} --to draw.csv" in evenhand("label", "--rule", "kind")[1]
 
 
 @pytest.mark.parametrize("rest", [("--to", "taken.csv"), ("--to", "none/x.csv"), ()])
@@ -59,7 +70,7 @@ def test_what_cannot_be_labelled_is_not_drawn(evenhand: Evenhand, rest: tuple[st
     """A draw is kept for good: one that nobody can fill in would take outputs from the next one."""
     Path("taken.csv").touch()
     assert evenhand("label", "--draw", "3", *rest)[0] == 2
-    assert "nothing has been drawn yet" in evenhand("label", "--to", "y.csv")[1]
+    assert "has been drawn yet\n  Say how many: --draw 12." in evenhand("label", "--to", "y.csv")[1]
     assert evenhand("label", "--draw", "3", "--to", "y.csv")[0] == 0
 
 
@@ -149,3 +160,106 @@ def test_items_of_several_metrics_are_explained(evenhand: Evenhand):
     assert "10 items (5 outputs × 2 metrics; --metric chooses) to label written to x.csv" in told
     told = evenhand("label", "latest", "--draw", "1", "--metric", "a", "--to", "y.csv")[1]
     assert "1 item to label written to y.csv" in told
+
+
+def fill(source: str, to: str) -> None:
+    """Writes a sheet in which everything passes."""
+    with Path(source).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with Path(to).open("w", encoding="utf-8", newline="") as file:
+        sheet = csv.DictWriter(file, list(rows[0]))
+        sheet.writeheader()
+        sheet.writerows({**row, "verdict": "pass"} for row in rows)
+
+
+def test_a_later_run_names_the_one_that_has_the_labels(evenhand: Evenhand):
+    """A gate makes a run as well: then the latest run isn't the one that people labelled."""
+    labelled = called_latest()
+    evenhand("label", "--draw", "12", "--to", "draw.csv")
+    fill("draw.csv", "filled.csv")
+    evenhand("label", "--from", "filled.csv", "--by", "ann")
+    evenhand("run", "--offline", "--first", "12", "--exit-zero")
+    later = called_latest()
+    assert later != labelled
+    for words in (("calibrate",), ("calibrate", "latest", "--json")):
+        told = evenhand(*words)[1]
+        assert f"! run {labelled} has 12 labels: evenhand calibrate {labelled}" in told
+        assert "next:" not in told
+    code, told = evenhand("calibrate", "--try", "model=openai:gpt-5-mini", "--offline")
+    assert code == 2
+    assert f"Run {labelled} has 12 labels: name it instead." in told
+    code, told = evenhand("label", "--to", "more.csv")
+    assert code == 2
+    assert f"nothing of run {later} has been drawn yet\n  Run {labelled} has 12 labels" in told
+    told = evenhand("label", "--codes")[1]
+    assert f"evenhand label {labelled} --codes" in told
+
+
+def test_a_sheet_of_another_run_is_not_mistaken_for_one_of_the_latest(evenhand: Evenhand):
+    """The same answers, later: the labels would count for nothing there."""
+    drawn = called_latest()
+    evenhand("label", "--draw", "6", "--to", "draw.csv")
+    fill("draw.csv", "filled.csv")
+    evenhand("run", "--offline", "--first", "12", "--exit-zero")
+    told = evenhand("label", "latest", "--from", "filled.csv", "--by", "ann")[1]
+    assert f"! filled.csv is a draw of run {drawn}, not of run {called_latest()}" in told
+    assert f"next: evenhand label {drawn} --from filled.csv --by ann" in told
+    assert f"! run {drawn} has a draw: evenhand label {drawn}" in evenhand("calibrate")[1]
+
+
+def test_calibrate_names_its_run_and_proposes_what_can_be_labelled(
+    evenhand: Evenhand, capsys: pytest.CaptureFixture[str]
+):
+    """Twelve outputs: 60 can't be drawn, and all twelve are too few."""
+    run = called_latest()
+    with pytest.raises(SystemExit):
+        main(("calibrate",))
+    printed = capsys.readouterr()
+    assert printed.out.startswith(f"run {run} · Returns, judged")
+    few = "! calibrate needs 30 labels, of 10 cases or more; policy has 12 outputs of 12 cases: add"
+    assert few in printed.err
+    assert f"next: evenhand label {run} --draw 12\n" in printed.err
+    evenhand("label", "--draw", "12", "--to", "draw.csv")
+    assert f"next: evenhand label {run}\n" in evenhand("calibrate")[1]
+    fill("draw.csv", "filled.csv")
+    evenhand("label", "--from", "filled.csv")
+    told = evenhand("calibrate")[1]
+    assert few in told
+    assert "next:" not in told
+
+
+def test_a_code_without_a_verdict_is_not_called_outside_the_draw(
+    evenhand: Evenhand, capsys: pytest.CaptureFixture[str]
+):
+    """The output is drawn, and waits for its verdict."""
+    evenhand("label", "--draw", "12", "--to", "draw.csv")
+    path = find(Path.cwd(), None)
+    append_labels(path, [NewLabel(0, "code", "rude", "ann")])
+    with pytest.raises(SystemExit):
+        main(("label", "--codes"))
+    assert "nothing is labelled" in capsys.readouterr().out
+    fill("draw.csv", "filled.csv")
+    lines = Path("filled.csv").read_text("utf-8").splitlines(keepends=True)
+    Path("some.csv").write_text(
+        "".join(line for line in lines if not line.startswith("0,")), "utf-8"
+    )
+    evenhand("label", "--from", "some.csv", "--by", "ann")
+    with pytest.raises(SystemExit):
+        main(("label", "--codes"))
+    printed = capsys.readouterr().out
+    assert "failure codes of 11 labelled outputs of the draw" in printed
+    assert "1 without a verdict yet" in printed
+    assert "outside" not in printed
+
+
+def test_a_code_alone_is_said_to_be_no_verdict(evenhand: Evenhand, monkeypatch: pytest.MonkeyPatch):
+    """In the terminal, at once and in the end: else somebody gives codes for an hour, and none counts."""
+    evenhand("label", "--draw", "12", "--to", "draw.csv")
+    monkeypatch.setattr("evenhand.cli.labelling.need_terminal", lambda _: None)
+    with CliRunner().isolation(input="kind\ncrude\nspq") as (out, *_):
+        label_in_terminal(find(Path.cwd(), None), (), "ann", None)
+        shown = out.getvalue().decode()
+    assert "your failure code: rude\nA verdict is still missing: press p or f." in shown
+    assert shown.count("still missing") == 1
+    assert "1 output with a failure code, a note or a score, but without a verdict" in shown
+    assert "1 label by ann" in shown

@@ -140,3 +140,14 @@ def test_a_word_far_from_all_others_is_left_early_and_the_nearest_is_the_same() 
         least = max(3, len(a)) // 3 + 1
         near = [w for w in words if distance(a, w) < least]
         assert bool(nearest(a, words)) == bool(near)
+
+
+@pytest.mark.parametrize("said", ["", " ", "\n", ": "])
+def test_a_message_never_ends_with_a_colon(said: str):
+    """What follows is what a program or an exception said, and some say nothing."""
+    assert str(CodeError(f"sh bad.sh ended with code 1: {said}")) == "sh bad.sh ended with code 1"
+    assert str(CodeError(f"no: {said}", hint="Do.")) == "no\n  Do."
+    problem = Problem("evals.py", 1, 0, f"cannot be imported: AssertionError: {said}")
+    assert problem.summary == "evals.py:1: cannot be imported: AssertionError"
+    assert errors.first_line(ValueError()) == "ValueError"
+    assert errors.first_line(ValueError("no")) == "ValueError: no"

@@ -8,7 +8,14 @@ from fractions import Fraction
 import pytest
 
 from evenhand.core.case import Case
-from evenhand.core.errors import AuthError, BudgetStop, CodeError, ProviderError, StoreError
+from evenhand.core.errors import (
+    AuthError,
+    BudgetStop,
+    CodeError,
+    ProviderError,
+    StoreError,
+    first_line,
+)
 from evenhand.core.expect import Expectation
 from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.core.plan import PlannedTrial
@@ -16,7 +23,6 @@ from evenhand.core.score import Score, Verdict, check
 from evenhand.core.variant import Variant
 from evenhand.engine.budget import Spending
 from evenhand.engine.capture import Sink
-from evenhand.engine.outcome import first_line
 from evenhand.engine.trial import LiveTrial
 from evenhand.testing import Scripted
 

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.errors import EvenhandError, UsageError, first_line
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
@@ -242,9 +242,4 @@ def called_of(fields: Mapping[str, Any]) -> Called:
 
 
 def _said(error: Exception) -> str:
-    if isinstance(error, EvenhandError):
-        return error.message
-    if isinstance(error, ToolFailedError):
-        return str(error)
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return str(error) if isinstance(error, ToolFailedError) else first_line(error)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar, cast, get_args, overload
 
 from evenhand.core.arguments import checked
-from evenhand.core.errors import CodeError, EvenhandError, UsageError
+from evenhand.core.errors import CodeError, EvenhandError, UsageError, first_line
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.json_shapes import is_number
 from evenhand.core.names import did_you_mean
@@ -95,7 +95,7 @@ class ExpectBlock(ContextDecorator):
         elif error is not None:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             hint = f"{frame.filename}:{frame.lineno}: {frame.line}"
-            scorer = Raised(label, CodeError(f"{type(error).__name__}: {error}", hint=hint))
+            scorer = Raised(label, CodeError(first_line(error), hint=hint))
         return Expectation(error is None, scorer, metadata=self.metadata)
 
     def left_out(self) -> Expectation:
@@ -450,7 +450,7 @@ class ReportedStep:
             self._block.__exit__(kind, error, trace)
         report: dict[str, Any] = {"result": self.result, "error": self.error}
         if error is not None:
-            report["error"] = self.error or f"{type(error).__name__}: {error}".rstrip(": ")
+            report["error"] = self.error or first_line(error)
         failed = error is not None or bool(self.error)
         self._trial.step_ended(
             self._place,

@@ -31,6 +31,7 @@ from evenhand.core.errors import (
     ProviderError,
     StoreError,
     UsageError,
+    first_line,
 )
 from evenhand.core.expect import Expectation, Trial, share_passed
 from evenhand.core.message import CallRole, Prompt, Reply
@@ -50,7 +51,6 @@ from evenhand.engine.door import CEILING, START
 from evenhand.engine.outcome import (
     checked_outcome,
     error_outcome,
-    first_line,
     raise_if_final,
     task_name,
     too_late,

@@ -10,6 +10,7 @@ from typing import Any
 from evenhand.analysis.filters.where import narrow
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.trust.labels.drawing import drawn_items, draws_to_label
+from evenhand.analysis.trust.labels.what_next import label_hint
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.wording.words import short_id
@@ -173,9 +174,7 @@ def label_next(root: Path, run: str) -> Answer:
         draws = draws_to_label(run_file)
         if not draws:
             what = "no outputs have been drawn for labels"
-            return answer(
-                {"run": name, "left": 0}, [Next("", f"{what}: evenhand label {name} --draw 60")]
-            )
+            return answer({"run": name, "left": 0}, [Next("", f"{what}. {label_hint(run_file)}")])
         labelled = {
             key for key, by_author in standing_labels(run_file.metric_labels()).items() if by_author
         }

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, ProviderError, StoreError
+from evenhand.core.errors import EvenhandError, ProviderError, StoreError, first_line
 from evenhand.core.packed_steps import read_steps
 from evenhand.core.provider import RateLimits
 from evenhand.core.run import CallEnd, CallStart, TrialResult
@@ -64,7 +64,7 @@ class Counter:
         except EvenhandError as error:
             problem = error
         except Exception as error:  # noqa: BLE001 (who asks would wait without end)
-            problem = StoreError(f"an error of Evenhand's own: {type(error).__name__}: {error}")
+            problem = StoreError(f"an error of Evenhand's own: {first_line(error)}")
         hand.say(("answer", number, value, problem))
 
     async def _begin(self, hand: Hand, start: CallStart) -> int:

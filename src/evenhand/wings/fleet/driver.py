@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.errors import CodeError, EvenhandError, StoreError, UsageError
+from evenhand.core.errors import CodeError, EvenhandError, StoreError, UsageError, first_line
 from evenhand.core.packed_steps import read_steps
 from evenhand.core.plan import Plan
 from evenhand.core.record import Record
@@ -395,7 +395,7 @@ def _broken(error: Exception) -> StoreError:
     """What to say of a mistake of ours: the run ends, and what was received is kept."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return StoreError(
-        f"the fleet ends with an error of Evenhand's own: {type(error).__name__}: {error}"
+        f"the fleet ends with an error of Evenhand's own: {first_line(error)}"
         f" ({Path(place.filename).name}:{place.lineno})",
         hint="`evenhand resume` continues without paying twice, with a fleet or none.",
     )

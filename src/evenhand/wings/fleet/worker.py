@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.errors import EvenhandError, UsageError, first_line
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.scratch import ScratchFolder
 from evenhand.core.secrets import known
@@ -183,7 +183,7 @@ class Worker:
         except EvenhandError as error:
             why = str(error)
         except BaseException as error:  # noqa: BLE001 (whatever it is, the driver has to hear of it)
-            why = f"{type(error).__name__}: {error}"
+            why = first_line(error)
         finally:
             self._over.set()
             self._send([("ended", why)])

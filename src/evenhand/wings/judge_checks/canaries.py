@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from evenhand.analysis.trust.labels.what_next import label_hint
 from evenhand.core.document import Key
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
@@ -147,7 +148,7 @@ def kept_canaries(
     if not canaries:
         raise UsageError(
             f"run {run.meta.id} has no labels that canaries could be made of",
-            hint="Label some outputs first: evenhand label --draw 60.",
+            hint=label_hint(run),
         )
     canaries.sort(key=lambda one: (one.metric, one.verdict, one.case, one.output))
     chosen = Canaries(SCHEMA, run.meta.id, time.time(), tuple(canaries)).at_most(number)

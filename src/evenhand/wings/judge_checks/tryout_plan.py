@@ -10,6 +10,7 @@ from typing import cast
 from evenhand.analysis.trust.calibration import peoples_verdicts
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, judge_of, judgements, metric_of
 from evenhand.analysis.trust.jury_weights import ballot_of
+from evenhand.analysis.trust.labels.what_next import label_hint
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
@@ -179,7 +180,7 @@ def labelled_judges(run: RunFile, seed: int, metrics: Sequence[str] = ()) -> lis
     if not judges:
         raise UsageError(
             f"run {run.meta.id}: nobody has labelled a random draw of what its judges judged",
-            hint="Label some outputs first: evenhand label --draw 60.",
+            hint=label_hint(run),
         )
     return judges
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from mcp import Client
 from tests.unit.conftest import Make, make_run, result  # noqa: F401 (a fixture)
+from tests.unit.render.test_judge_trust import a_run
 
 from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
@@ -276,15 +277,16 @@ def test_the_instructions_say_what_is_data_and_where_verdicts_come_from():
     assert "`verdict` alone" in INSTRUCTIONS
 
 
-@pytest.mark.parametrize("left", [0, 1])
-async def test_the_next_output_to_label_comes_without_the_judges_verdict(make_run: Make, left: int):  # noqa: F811
-    """Without a draw there is none, and the answer says how to draw."""
-    del left
-    run = await make_run([result(0)])
+@pytest.mark.parametrize(
+    ("judged", "advice"), [(True, "--draw 60."), (False, "No judge gave a verdict")]
+)
+async def test_without_a_draw_there_is_nothing_to_label(make_run: Make, judged: bool, advice: str):  # noqa: F811
+    """The answer says how many can be drawn."""
+    run = await (a_run(make_run) if judged else make_run([result(0)]))
     async with client(project_of(run)) as call:
         told = await call("label_next")
     assert told["left"] == 0
-    assert "--draw" in told["next"][0]["do"]
+    assert advice in told["next"][0]["do"]
 
 
 NO_BUDGETS = (-100, -1e-9, 1e300, "-100", "NaN", "-inf", "inf", "1e999")

@@ -61,6 +61,7 @@ class FailureCode(Record, frozen=True):
         drawn: Labelled trials of a draw that have it.
         labelled: Labelled trials of a draw.
         share: Their share of all that could be drawn, with its 95 % interval; None where nothing is labelled.
+        unlabelled: Trials of a draw that have it, and no verdict yet.
         trials: All trials that have it, as places in the plan, in their order.
     """
 
@@ -69,6 +70,7 @@ class FailureCode(Record, frozen=True):
     labelled: int
     share: Estimate | None
     trials: tuple[int, ...]
+    unlabelled: int = 0
 
 
 def failure_codes(run: RunFile) -> list[FailureCode]:
@@ -89,6 +91,7 @@ def failure_codes(run: RunFile) -> list[FailureCode]:
             len(labelled),
             weighted_share([(weight(place), place in places) for place in labelled]),
             tuple(sorted(places)),
+            len(places & drawn - labelled),
         )
         for name, places in trials.items()
     ]
@@ -124,10 +127,11 @@ def code_lines(run: RunFile) -> Iterator[str]:
         yield "nobody has given a failure code yet: press c in `evenhand label`"
         return
     labelled = codes[0].labelled
+    missing = "labelled" if any(code.unlabelled for code in codes) else "drawn"
     yield (
         f"failure codes of {count(labelled, 'labelled output')} of the draw"
         if labelled
-        else "failure codes; nothing is drawn, so these counts say nothing of the other outputs"
+        else f"failure codes; nothing is {missing}, so these counts say nothing of the other outputs"
     )
     width = max(len(safe(code.name)) for code in codes)
     for code in codes:
@@ -138,8 +142,9 @@ def code_lines(run: RunFile) -> Iterator[str]:
         else:
             share = count(len(code.trials), "output")
         examples = [trial.description or trial.case for trial in run.at(code.trials[:EXAMPLES])]
-        outside = len(code.trials) - code.drawn
+        outside = len(code.trials) - code.drawn - code.unlabelled
         more = f" · {outside:,} outside the draw" if labelled and outside else ""
+        more += f" · {code.unlabelled:,} without a verdict yet" if code.unlabelled else ""
         yield f"  {safe(code.name):<{width}}  {share}  {', '.join(map(safe, examples))}{more}"
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import first_line
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.step import Step, StepStatus
@@ -164,7 +165,7 @@ class _Running(Record, frozen=True):
                 yield results
         except BaseException as error:
             own = isinstance(error, Exception)
-            self._ended(None, "error", f"{type(error).__name__}: {error}" if own else "given up")
+            self._ended(None, "error", first_line(error) if own else "given up")
             raise
         self._returned(results[0])
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +15,10 @@ from evenhand.cli.streams import printing, tell
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
+
+if TYPE_CHECKING:
+    from evenhand.analysis.trust.calibration import Calibration
+    from evenhand.store.runfile import RunFile
 
 RISK = Range(0.001, 0.999)
 SEED = Range(0, 2**53, whole=True)
@@ -98,7 +101,7 @@ def calibrate(
                 f"--{'metric' if name == 'metrics' else name.replace('_', '-')} has no effect here",
                 hint="It goes with --try.",
             )
-    return _calibrated(run, path, as_json, to, no_write, accept_risk)
+    return _calibrated(path, as_json, to, no_write, accept_risk)
 
 
 def _tryout(
@@ -147,7 +150,6 @@ def _tryout(
 
 
 def _calibrated(
-    run: str | None,
     file: Path,
     as_json: bool,
     to: Path | None,
@@ -164,7 +166,7 @@ def _calibrated(
         write_calibration,
     )
     from evenhand.analysis.trust.selective import selective_verdicts
-    from evenhand.core.wording.words import near, put, safe
+    from evenhand.core.wording.words import near, put, safe, short_id
     from evenhand.render.calibration_text import calibration_lines
     from evenhand.store.runfile import RunFile
 
@@ -173,6 +175,7 @@ def _calibrated(
         meta = run_file.meta
         path = None if no_write else to or place_of(meta)
         selective = {} if accept_risk is None else selective_verdicts(run_file, accept_risk)
+        following = _following(run_file, calibration)
     labelled = calibration.labelled
     if path is not None and labelled:
         written, remaining = True, []
@@ -200,11 +203,30 @@ def _calibrated(
             decided = {key: verdicts.row() for key, verdicts in selective.items()}
             writer(sys.stdout)(json_text(calibration.document(decided or None)) + "\n")
         else:
-            put(
-                sys.stdout,
-                "".join(f"{line}\n" for line in calibration_lines(calibration, selective)),
-            )
-            if not labelled and (calibration.judges or calibration.rankings):
-                named = "" if run is None else f"{shlex.quote(safe(run))} "
-                tell(f"next: evenhand label {named}--draw 60")
+            heading = f"run {short_id(meta.id)} · {safe(meta.title)}\n\n"
+            lines = calibration_lines(calibration, selective)
+            put(sys.stdout, heading + "".join(f"{line}\n" for line in lines))
+    for line in following:
+        tell(line)
     return 0
+
+
+def _following(run: RunFile, calibration: Calibration) -> list[str]:
+    """What to do where labels are missing: which run has them, whether cases are too few, and what to label."""
+    from evenhand.analysis.trust.labels.what_next import labelled_run, next_labels, too_few
+    from evenhand.analysis.trust.trust_rules import FEWEST
+
+    labels = [judge.verdicts.labels for judge in calibration.judges]
+    labels += [len(ranking.labels.pairs) for ranking in calibration.rankings]
+    if not labels or max(labels) >= FEWEST:
+        return []
+    lines: list[str] = []
+    other = labelled_run(run)
+    if other is not None:
+        verb = "calibrate" if other.labels else "label"
+        lines.append(f"! run {other.name} has {other.words}: evenhand {verb} {other.name}")
+    if few := too_few(run) if calibration.judges else "":
+        lines.append(f"! {few}")
+    if other is None and (command := next_labels(run)):
+        lines.append(f"next: {command}")
+    return lines

@@ -13,7 +13,7 @@ from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked, study_settings
 from evenhand.cli.trusting import look_at_origin
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, folded, money, padded, percent, safe
 from evenhand.render.calibration_text import points, rate_or_dash
@@ -190,13 +190,25 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
             verdicts = {judge.verdict for judge in tryout.judges}
             following = f"evenhand view {called(Path.cwd(), file)}"
             if "no verdict" in verdicts and all(judge.complete for judge in tryout.judges):
-                following = f"evenhand label {tryout.run} --draw 60"
+                following = _label_more(tryout.run)
             elif "confirmed" in verdicts:
                 following = "name the winner as your judge, then evenhand run, label and calibrate"
             elif "not confirmed" in verdicts:
-                following = f"evenhand label {tryout.run} --draw 60, and try again with more labels"
+                following = f"{_label_more(tryout.run)}, and try again with more labels"
             tell(f"{count(tryout.calls, 'call')}, cost {money(tryout.cost_usd)}; next: {following}")
     return 0
+
+
+def _label_more(run: str) -> str:
+    """The command that labels more of the run whose judges were tried."""
+    from evenhand.analysis.trust.labels.what_next import next_labels
+    from evenhand.store.run_lookup import find
+
+    try:
+        with RunFile.open(find(Path.cwd(), run)) as labelled:
+            return next_labels(labelled) or "add cases, run, label and calibrate"
+    except EvenhandError:  # it was deleted, or is elsewhere
+        return f"evenhand label {run}"
 
 
 def study(meta: RunMeta, file: Path) -> Study:
