@@ -407,3 +407,17 @@ def test_the_site_shows_the_last_run_case_by_case(evenhand, online):
     page = Path("pages/prompts/surgical-diff.html").read_text()
     assert "6 of 6 cases passed" in page
     assert "answers are not shown" in page
+
+
+def test_prompts_with_their_own_replies_are_run_one_at_a_time(evenhand: Run):
+    """Of one prompt, its own replies are found whichever way it is named; of several, no reply is another's."""
+    for id_ in ("commit-message", "surgical-diff"):
+        shutil.copy("offline.jsonl", Path("prompts", id_))
+    Path("offline.jsonl").unlink()
+    ended = evenhand("run", "prompts", "--offline")
+    assert ended.code == 2
+    assert "there is no offline.jsonl in . that answers 2 prompts" in ended.err
+    assert "its own replies: evenhand run prompts/commit-message --offline" in ended.err
+    shutil.rmtree("prompts/commit-message")
+    assert evenhand("run", "prompts", "--offline").code == 0
+    assert evenhand("check", "prompts", "--offline").code == 0

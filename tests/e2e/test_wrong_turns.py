@@ -438,3 +438,28 @@ def test_a_judged_metric_that_compare_leaves_out_says_how_it_is_compared(evenhan
     again = evenhand("compare", "latest~1", "latest", "--metric", metric[1])
     assert "its interval" not in again.out
     assert f"{metric[1]}: 0 points [" in " ".join(again.out.split())
+
+
+def test_a_folder_of_folders_names_what_is_below_it(evenhand: Run):
+    """With --offline as well: a file of replies would be of no use there."""
+    for name in ("desk", "kids"):
+        Path("more", name).mkdir(parents=True)
+        Path("more", name, "promptfooconfig.yaml").write_text("prompts: [a]", "utf-8")
+    Path("more/node_modules/x").mkdir(parents=True)
+    Path("more/node_modules/x/promptfooconfig.yaml").touch()
+    for words in (("more",), ("more", "--offline")):
+        ended = evenhand("run", *words)
+        assert ended.code == 2
+        assert "more: holds nothing to run" in ended.err
+        assert "Name what is below it: more/desk or another of 2." in ended.err
+    Path("empty").mkdir()
+    assert "makes a folder to start from" in evenhand("run", "empty", "--offline").err
+
+
+def test_a_gate_says_which_run_it_made(evenhand: Run):
+    """It is the latest one from then on."""
+    evenhand("run", "shop_evals.py", "--no-progress")
+    evenhand("baseline", "--to", "b.evn")
+    ended = evenhand("gate", "shop_evals.py", "--baseline", "b.evn", "--margin", "0.5")
+    latest = json.loads(evenhand("show", "latest", "--json").out)["run"]["id"]
+    assert f"saved as {latest[:10]}" in ended.err

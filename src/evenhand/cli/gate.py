@@ -431,6 +431,8 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
     else:
         text = lines(gate, Ink(takes_colors(sys.stdout)), width_of(sys.stdout))
         say_lines(text)
+        if gate.run:
+            tell(f"saved as {short_id(gate.run)}")
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":

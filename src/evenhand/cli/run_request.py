@@ -190,7 +190,10 @@ class Asked(Record, frozen=True, kw_only=True):
         folder = path if path.is_dir() else path.parent
         prompts = self._prompts()
         if prompts is not None and not (folder / "offline.jsonl").is_file():
-            return prompts[0].root
+            library, ids = prompts
+            own = library.prompts / ids[0]
+            # A prompt that is the only one has its own replies, whichever way it is named.
+            return own if len(ids) == 1 and (own / "offline.jsonl").is_file() else library.root
         if not self._is_evals(self.paths[0]):
             return folder
         return project_folder(folder)
@@ -199,16 +202,39 @@ class Asked(Record, frozen=True, kw_only=True):
         """That where replies are missed, the paths are there; whether there are replies is looked at later.
 
         Raises:
-            UsageError: A path does not exist.
+            UsageError: A path does not exist, or only single prompts of several have replies.
         """
-        if not self.offline or (self.folder / "offline.jsonl").is_file() or self._prompts():
+        if not self.offline or (self.folder / "offline.jsonl").is_file():
             return
         from evenhand.core.wording.words import near
+
+        if (prompts := self._prompts()) is not None:
+            library, ids = prompts
+            own = [one for one in ids if (library.prompts / one / "offline.jsonl").is_file()]
+            if own:
+                raise UsageError(
+                    f"--offline: there is no offline.jsonl in {near(library.root)} that answers {len(ids)} prompts",
+                    hint="Write it, or run one prompt with its own replies: evenhand run "
+                    f"{near(library.prompts / own[0])} --offline",
+                )
+            return
 
         for path in map(_without_line, self.paths):
             if not path.exists():
                 self._check_names()
                 raise UsageError(f"{near(path)} does not exist", hint=f"Looked in {path.parent}.")
+            if path.is_dir() and not self._is_evals(str(path)):
+                self._check_config(path)
+
+    @staticmethod
+    def _check_config(folder: Path) -> None:
+        """That a folder holds something to run: without, no replies would help."""
+        from evenhand.doors.promptfoo.config_files import find_config
+        from evenhand.languages.documents.findings import Findings
+
+        findings = Findings()
+        if find_config(folder, findings) is None:
+            raise ConfigError(findings.problems)
 
     def _check_names(self) -> None:
         """That no path lacks its folder or ending, as `refunds` for `prompts/refunds`, or ends in an eval's name."""

@@ -105,9 +105,17 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     text += [f"! undecided, as {why}" for why in shared]
     text += [*_judged_lines(comparison, pairs), *comparison.notes]
     if few:
-        prefix = f"{too_few(' and '.join(few))}; " if len(comparison.results) > 1 else ""
+        prefix = f"{too_few(_fewest(list(few)))}; " if len(comparison.results) > 1 else ""
         text.append(f"{prefix}`evenhand info power` says how many cases show a difference")
     return text
+
+
+def _fewest(counts: Sequence[str]) -> str:
+    """How many cases there are where several results have too few: `3 cases`, `1 case to 3 cases`."""
+    if len(counts) < 3:
+        return " and ".join(counts)
+    order = sorted(counts, key=lambda one: int(one.split()[0].replace(",", "")))
+    return f"{order[0]} to {order[-1]}"
 
 
 def _unchanged(comparison: ComparedRuns) -> dict[object, list[Compared]]:

@@ -18,6 +18,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.comparing import compare
+from evenhand.render.comparison import _fewest
 from evenhand.render.run import Run
 from evenhand.store.runfile import RunFile
 
@@ -414,6 +415,19 @@ async def test_too_few_cases_are_said_once_with_where_to_ask(runs: Pair):
     assert "evenhand info power" not in str(
         compare(*await runs(passes([False] * 9), passes([True] * 9)))
     )
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        (["3 cases"], "3 cases"),
+        (["3 cases", "2 clusters"], "3 cases and 2 clusters"),
+        (["3 cases", "2 cases", "1 case"], "1 case to 3 cases"),
+    ],
+)
+def test_several_numbers_of_cases_that_are_too_few_are_a_range(counts: list[str], words: str):
+    """Three metrics of a prompt directory have one each."""
+    assert _fewest(counts) == words
 
 
 async def test_a_cluster_may_be_a_variable(runs: Pair):

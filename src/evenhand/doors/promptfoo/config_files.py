@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ NAMES = tuple(
 """What a config is called in its folder; the first that is there."""
 
 RUN_SUFFIX = ".db"
+_NOT_OWN = frozenset({"node_modules", "site-packages", "venv"})
 DATA = frozenset({".csv", ".tsv", ".jsonl", ".parquet", ".xlsx"})
 """How files with cases end that cannot be configs."""
 
@@ -128,14 +130,30 @@ def find_config(path: Path, findings: Findings) -> Path | None:
         if (path / name).is_file():
             return (path / name).absolute()
     near = nearest(NAMES[0], [p.name for p in path.glob("*.y*ml")])
+    below = [shown_path(file) for file in _below(path)]
+    hint = "`evenhand init`, or `init --python`, makes a folder to start from."
+    if near:
+        hint = f"Did you mean {path / near}?"
+    elif below:
+        more = "" if len(below) == 1 else f" or another of {len(below)}"
+        hint = f"Name what is below it: {shlex.quote(below[0])}{more}."
     findings.problem(
         Place(path),
         "holds nothing to run: no promptfooconfig.yaml, no *_evals.py in it or below evals, no prompt directories",
-        f"Did you mean {path / near}?"
-        if near
-        else "`evenhand init`, or `init --python`, makes a folder to start from.",
+        hint,
     )
     return None
+
+
+def _below(folder: Path) -> list[Path]:
+    """The folders with a config, and the eval files, that are at most three levels below a folder."""
+    return sorted(
+        path.parent if path.name in NAMES else path
+        for depth in ("*", "*/*", "*/*/*")
+        for name in (*NAMES[:2], "*_evals.py")
+        for path in folder.glob(f"{depth}/{name}")
+        if not any(p.startswith(".") or p in _NOT_OWN for p in path.relative_to(folder).parts)
+    )
 
 
 def _no_config(path: Path) -> tuple[str, str]:
