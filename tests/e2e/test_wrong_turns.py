@@ -462,4 +462,4 @@ def test_a_gate_says_which_run_it_made(evenhand: Run):
     evenhand("baseline", "--to", "b.evn")
     ended = evenhand("gate", "shop_evals.py", "--baseline", "b.evn", "--margin", "0.5")
     latest = json.loads(evenhand("show", "latest", "--json").out)["run"]["id"]
-    assert f"saved as {latest[:10]}" in ended.err
+    assert ended.out.endswith(f"\nsaved as {latest[:10]}\n")

@@ -430,9 +430,7 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
         say_json(document(gate))
     else:
         text = lines(gate, Ink(takes_colors(sys.stdout)), width_of(sys.stdout))
-        say_lines(text)
-        if gate.run:
-            tell(f"saved as {short_id(gate.run)}")
+        say_lines([*text, f"saved as {short_id(gate.run)}"] if gate.run else text)
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":
