@@ -463,3 +463,49 @@ def test_a_gate_says_which_run_it_made(evenhand: Run):
     ended = evenhand("gate", "shop_evals.py", "--baseline", "b.evn", "--margin", "0.5")
     latest = json.loads(evenhand("show", "latest", "--json").out)["run"]["id"]
     assert ended.out.endswith(f"\nsaved as {latest[:10]}\n")
+
+
+def test_a_gates_note_of_one_of_several_variants_names_it(evenhand: Run):
+    """Else the same note stands there twice."""
+    text = EVALS.partition("@evals.eval\ndef closes")[0].replace('"sunday")', '"sunday", "friday")')
+    text = text.replace(
+        '"shop", ', '"shop", over={"tone": ["calm", "kind"]}, judge="openai:gpt-5", '
+    )
+    text = text.replace("(case, expect)", "(case, tone, expect)")
+    text = text.replace(
+        "EvalSet\n",
+        "EvalSet\nfrom pathlib import Path\n\nfrom evenhand.scorers import Faithfulness\n",
+        1,
+    )
+    statements = [{"statement": "It is open.", "claim": True, "topic": "on"}]
+    quote = [{"passage": 1, "quote": "open"}]
+    verdict = {"id": 1, "reasoning": "Yes.", "verdict": "supported", "evidence": quote}
+    rules = [
+        {"match": "check claims against", "reply": {"verdicts": [verdict]}},
+        {"reply": {"refusal": False, "sentences": [{"id": 1, "statements": statements}]}},
+    ]
+    Path("offline.jsonl").write_text("".join(f"{json.dumps(rule)}\n" for rule in rules))
+    own = 'expect("Open.", Faithfulness([case.id + Path("page.txt").read_text()]), at_least=0.5)'
+    Path("shop_evals.py").write_text(text.replace('expect(case.input == "monday", "is open")', own))
+    Path("page.txt").write_text(" is open")
+    assert evenhand("run", "shop_evals.py", "--offline", "--no-progress").code == 0
+    evenhand("baseline", "--to", "b.evn")
+    Path("page.txt").write_text(" is open today")
+    words = ("--baseline", "b.evn", "--margin", "0.5", "--offline", "--offline-in-ci")
+    told = evenhand("gate", "shop_evals.py", *words).out
+    for tone in ("calm", "kind"):
+        assert f"{tone}: ! faithfulness: contexts changed in 3 cases" in told
+
+
+def test_a_judge_that_no_scripted_reply_fits_says_what_one_is_like(evenhand: Run):
+    """With its keys, which are different ones for each metric; and it is asked once."""
+    text = EVALS.replace('EvalSet("shop", ', 'EvalSet("shop", judge="openai:gpt-5", ')
+    text = text.replace("EvalSet\n", "EvalSet\nfrom evenhand.scorers import Faithfulness\n", 1)
+    text = text.replace(
+        'expect(True, "is closed")', 'expect("Open.", Faithfulness(["Open."]), at_least=1)'
+    )
+    Path("shop_evals.py").write_text(text)
+    Path("offline.jsonl").write_text('{"match": "qqqqq", "reply": "x"}')
+    evenhand("run", "shop_evals.py", "-k", "closes", "--offline", "--no-progress")
+    shown = " ".join(evenhand("show", "latest", "closes:1").out.split())
+    assert 'its reply is like {"refusal": true, "sentences": [{"id": 1, "statements": [{' in shown

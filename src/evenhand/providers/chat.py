@@ -29,7 +29,7 @@ from evenhand.core.record import Record
 from evenhand.core.scripted import scripted_url
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
-from evenhand.providers.faults import fault, unreadable
+from evenhand.providers.faults import NO_RULE, fault, unreadable
 from evenhand.providers.http_answer import HttpAnswer, answered
 from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound, call_bound, is_stated, price_of
@@ -259,7 +259,8 @@ class ChatProvider:
             try:
                 return self._answer(await self._post(payload.body))
             except BadRequest as error:
-                if error.status not in _UNHEARD_OF:
+                # A script without a rule would have none without the schema either.
+                if error.status not in _UNHEARD_OF or NO_RULE in error.message:
                     raise
         answer = self._answer(await self._post(payload.plain))
         self._schemaless = True

@@ -144,4 +144,6 @@ def _message(body: bytes) -> str:
     for key in ("error", "message"):
         if is_object(value):
             value = value.get(key, value)
-    return " ".join(value.split())[:300] if isinstance(value, str) else ""
+    text = " ".join(value.split()) if isinstance(value, str) else ""
+    # Of a script, what it would take is said as well: the shape of a reply.
+    return text[: 1200 if NO_RULE in text else 300]

@@ -25,6 +25,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip
 from evenhand.testing.function_calls import ToolCalls, problems_of
+from evenhand.testing.schema_examples import example_of
 
 FAULTS: Mapping[str, str] = {
     "drop": "the connection is closed without an answer, before anything is generated",
@@ -220,7 +221,8 @@ class Script:
         """That no rule fits a request, with the words that tell it from others."""
         from evenhand.providers.faults import NO_RULE  # noqa: PLC0415 (where something is wrong)
 
-        return f"{self.file or 'the script'}{NO_RULE}{_excerpt(asked.text)}"
+        shape = "" if asked.schema is None else f" · its reply is like {example_of(asked.schema)}"
+        return f"{self.file or 'the script'}{NO_RULE}{_excerpt(asked.text)}{shape}"
 
     def fault_for(self, key: str, attempt: int) -> str:
         """The fault that this attempt at a request draws; empty for none."""

@@ -11,7 +11,8 @@ import pytest
 
 from evenhand.core.errors import ConfigError
 from evenhand.scorers.judge_prompt import judge_prompt
-from evenhand.testing import Rule, Script
+from evenhand.testing import Rule, Script, shapes
+from evenhand.testing.schema_examples import example_of
 from evenhand.testing.script import FAULTS, ScriptedRequest
 
 
@@ -226,3 +227,38 @@ def test_a_script_that_cannot_be_read_is_a_config_error(tmp_path: Path, content:
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=r"offline\.jsonl: cannot be read"):
         Script.read(path)
+
+
+def test_a_request_with_a_schema_that_no_rule_fits_says_what_a_reply_is_like():
+    """Who writes replies for a metric of RAG needn't look for its keys."""
+    statement = {
+        "type": "object",
+        "properties": {
+            "claim": {"type": "boolean"},
+            "topic": {"enum": ["on", "off"]},
+            "more": {"$ref": "#/$defs/more"},
+        },
+    }
+    schema = {
+        "type": "object",
+        "properties": {
+            "reasoning": {"type": "string"},
+            "score": {"anyOf": [{"const": 3}, {"type": "null"}]},
+            "statements": {"type": "array", "items": statement},
+        },
+        "$defs": {"more": {"type": ["integer", "null"]}},
+    }
+    body = {
+        "messages": [{"role": "user", "content": "Judge."}],
+        "response_format": {"json_schema": {"schema": schema}},
+    }
+    assert Script([], None).lacks(shapes.asked(body, "/v1/chat/completions")) == (
+        'the script has no rule for: Judge. · its reply is like {"reasoning": "…", "score": 3, '
+        '"statements": [{"claim": true, "topic": "on", "more": 1}]}'
+    )
+
+
+def test_a_schema_that_refers_to_itself_has_an_example():
+    """A tree has one to a certain depth."""
+    tree = {"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#/nowhere"}}}
+    assert example_of(tree).endswith('"right": "…"}')

@@ -18,7 +18,7 @@ from evenhand.analysis.gates.gate_rule import gate_rule, more_cases
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import count
+from evenhand.core.wording.words import count, safe
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import LEVEL, Word
 
@@ -109,8 +109,9 @@ class GateSides:
             mine, now = self.mine[i], theirs[j]
             other = withheld or other_evals(self._baseline.variants[i], self._variants[j])
             likeness = Likeness(mine, now, withheld=other)
+            whose = f"{safe(names[j])}: " if len(self.pairs) > 1 else ""
             for note in likeness.notes():
-                tell(note)
+                tell(f"{whose}{note}")
             common = [n for n in mine.cases if n in now.cases]
             same = frozenset(n for n in common if (j, self._ids[n]) in taken)
             # Of cases that weren't run it isn't known whether they would have been taken.
