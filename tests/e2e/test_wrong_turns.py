@@ -509,3 +509,15 @@ def test_a_judge_that_no_scripted_reply_fits_says_what_one_is_like(evenhand: Run
     evenhand("run", "shop_evals.py", "-k", "closes", "--offline", "--no-progress")
     shown = " ".join(evenhand("show", "latest", "closes:1").out.split())
     assert 'its reply is like {"refusal": true, "sentences": [{"id": 1, "statements": [{' in shown
+
+
+def test_a_program_that_fails_without_a_word_leaves_no_colon_behind(evenhand: Run):
+    """As an application, as a prompt, and as a file of evals that raises an empty exception."""
+    Path("bad.sh").write_text("exit 1")
+    for prompt, provider in (("Hi", "exec:sh bad.sh"), ("exec:sh bad.sh", "echo")):
+        config = {"prompts": [prompt], "providers": [provider], "tests": [{"vars": {}}]}
+        Path("promptfooconfig.json").write_text(json.dumps(config))
+        assert "sh bad.sh ended with code 1\n" in evenhand("run", "promptfooconfig.json").out
+    Path("raises_evals.py").write_text("assert False")
+    told = evenhand("run", "raises_evals.py").err
+    assert "raises_evals.py:1: cannot be imported: AssertionError\n" in told

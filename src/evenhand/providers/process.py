@@ -14,7 +14,7 @@ from typing import Any
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import FailedCode, NoOutput, TimedOut
 from evenhand.core.message import CHATS, Prompt, Reply, Task
-from evenhand.core.program_output import printed_until_end
+from evenhand.core.program_output import complaint_of, printed_until_end
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers.chat import seconds
@@ -117,8 +117,7 @@ async def printed_by(command: str, arguments: Sequence[str], folder: Path, limit
     except TimeoutError:
         raise TimedOut(f"{command} took longer than {limit_s:g} s", billed=None) from None
     if process.returncode:
-        errors = err.decode("utf-8", "replace").strip()[-500:]
-        raise FailedCode(f"{command} ended with code {process.returncode}: {errors}")
+        raise FailedCode(f"{command} ended with code {process.returncode}: {complaint_of(err)}")
     return out
 
 

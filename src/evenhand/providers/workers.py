@@ -22,6 +22,7 @@ from typing import IO, Any
 from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import CodeError
 from evenhand.core.json_shapes import as_mapping
+from evenhand.core.program_output import complaint_of
 from evenhand.core.provider import Host
 from evenhand.providers.wanted import Wanted
 
@@ -111,7 +112,7 @@ class _WorkerProcess:
     def _last_words(self) -> str:
         try:
             self.stderr.seek(0)
-            return self.stderr.read().decode("utf-8", "replace").strip()[-300:]
+            return complaint_of(self.stderr.read(), 300)
         except (OSError, ValueError):
             return ""
 

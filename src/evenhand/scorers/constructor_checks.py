@@ -8,14 +8,14 @@ from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_number
 
 
-def need_text(who: str, what: str, value: object) -> None:
+def need_text(who: str, what: str, value: object, hint: str = "") -> None:
     """Refuses what isn't text.
 
     Raises:
-        UsageError: It isn't one.
+        UsageError: It isn't one; the hint says what to write.
     """
     if not isinstance(value, str):
-        raise UsageError(f"{who}: {what} is {value!r}, not a text")
+        raise UsageError(f"{who}: {what} is {value!r}, not a text", hint=hint)
 
 
 def need_list(who: str, value: object, hint: str) -> None:

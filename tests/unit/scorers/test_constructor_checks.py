@@ -22,6 +22,7 @@ from evenhand.scorers import (
     Jury,
     Latency,
     Matches,
+    OnlyCalls,
     Passes,
     Preferred,
     Rating,
@@ -91,3 +92,11 @@ def test_models_are_noted_while_a_file_is_read_and_only_then(tmp_path):
     assert named == [NamedModel("one:a", 1), NamedModel("two:b", 3), NamedModel("three:c", 0)]
     Passes("x", judge="four:d")
     assert len(named) == 3
+
+
+@pytest.mark.parametrize("make", [lambda: CallsTools([("a", {})]), lambda: OnlyCalls([("a", {})])])
+def test_a_call_with_arguments_that_is_no_call_says_how_one_is_written(make: Callable[[], Any]):
+    """A pair is a likely guess."""
+    with pytest.raises(UsageError) as caught:
+        make()
+    assert "CallsTool('refund', {'id': 7})" in caught.value.hint

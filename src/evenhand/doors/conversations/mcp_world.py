@@ -24,6 +24,7 @@ from evenhand.core.arguments import checked_class, past_checks
 from evenhand.core.errors import InfrastructureError, UsageError
 from evenhand.core.message import Model
 from evenhand.core.names import did_you_mean
+from evenhand.core.program_output import complaint_of
 from evenhand.doors.conversations.tool_calls import (
     MAX_TURNS,
     TURNS,
@@ -329,7 +330,7 @@ class MCPWorld(Toolbox):
         if self._errors is not None and not self._errors.closed:
             with contextlib.suppress(OSError):
                 self._errors.seek(0)
-                self._told = self._errors.read().decode("utf-8", "replace").strip()[-500:]
+                self._told = complaint_of(self._errors.read())
         return self._told
 
 

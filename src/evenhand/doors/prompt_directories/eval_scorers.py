@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.program_output import complaint_of
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.core.scratch import ScratchFolder
@@ -118,7 +119,7 @@ class Verified:
             file.write_text(text_of(output), "utf-8", "surrogatepass", newline="")
             env = {**hook_env(self.prompt, self.case, self.values), "EVA_OUTPUT_FILE": str(file)}
             ran = await run_hook(self.path, env, self.limit_s)
-        complaint = (ran.complaint or ran.output).strip()[-1000:]
+        complaint = complaint_of(ran.complaint or ran.output, 1000)
         if not complaint:
             return check(not ran.code, f"exit {ran.code}")
         return check(not ran.code, f"exit {ran.code}: {complaint}", said=complaint)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from evenhand.core.errors import CodeError
+from evenhand.core.program_output import complaint_of
 from evenhand.core.record import Record
 from evenhand.languages.templates.plain import as_text
 
@@ -164,6 +165,6 @@ async def guarded(
     """
     ran = await run_hook(path, hook_env(prompt, case, values), limit_s)
     if ran.code:
-        output = (ran.complaint or ran.output).strip()[-500:]
+        output = complaint_of(ran.complaint or ran.output)
         raise CodeError(f"guard.sh failed for {prompt} (exit {ran.code})", hint=output)
     return ran

@@ -28,6 +28,7 @@ from evenhand.core.errors import BadReply, InfrastructureError, UsageError
 from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.names import did_you_mean
+from evenhand.core.program_output import complaint_of
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.record import Record
 from evenhand.providers.chat import seconds
@@ -413,10 +414,10 @@ class CommandAgent:
                 if ran.code < 0
                 else f"ended with code {ran.code}"
             )
-            why = problem or ran.errors[-500:]
+            why = problem or complaint_of(ran.errors)
             problem = f"{signal}: {why}" if why else signal
         if not problem and transcript.output is None:
-            problem = "printed no answer" + (f": {ran.errors[-500:]}" if ran.errors else "")
+            problem = "printed no answer" + (f": {complaint_of(ran.errors)}" if ran.errors else "")
         if problem:
             raise InfrastructureError(
                 f"{self.id} {problem}" if ran.code else f"{self.id}: {problem}",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InfrastructureError
-from evenhand.core.program_output import end_with_children
+from evenhand.core.program_output import complaint_of, end_with_children
 from evenhand.core.record import Record
 from evenhand.providers.command_agents.transcript import Line
 
@@ -226,6 +226,6 @@ def sandbox_here() -> Sandbox:
     except (OSError, subprocess.TimeoutExpired) as error:
         return Sandbox("", f"bwrap does not work here: {error}")
     if done.returncode:
-        problem = done.stderr.decode("utf-8", "replace").strip()[-200:]
+        problem = complaint_of(done.stderr, 200)
         return Sandbox("", f"bwrap does not work here: {problem or f'code {done.returncode}'}")
     return Sandbox(program)

@@ -18,7 +18,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.step import Step
 from evenhand.core.traits import Traits
-from evenhand.scorers.agents.tool_calls import Arguments, CallsTool
+from evenhand.scorers.agents.tool_calls import HOW_CALLS, Arguments, CallsTool
 from evenhand.scorers.agents.trial_steps import (
     Failed,
     check_failed,
@@ -321,7 +321,7 @@ class OnlyCalls(Question):
             raise UsageError("OnlyCalls: it takes a list", hint="Write ['one', 'another'].")
         for one in self.allowed:
             if not isinstance(one, CallsTool):
-                need_text("OnlyCalls", "a tool's name", one)
+                need_text("OnlyCalls", "a tool's name", one, HOW_CALLS)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         steps = steps_in(output, trial)

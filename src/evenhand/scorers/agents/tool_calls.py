@@ -30,6 +30,8 @@ Arguments = Mapping[str, object | Callable[[Any], object]] | Callable[[Mapping[s
 A value may itself be a function: it is asked about that one argument.
 """
 
+HOW_CALLS = "Write its name, or CallsTool('refund', {'id': 7}) for one with arguments."
+"""How calls are listed."""
 Order = Literal["any", "exact", "subset", "in_order"]
 
 
@@ -133,7 +135,7 @@ class CallsTools(Question):
         need_list("CallsTools", self.wanted, "Write a list of names, ['one', 'another'].")
         for one in self.wanted:
             if not isinstance(one, CallsTool):
-                need_text("CallsTools", "a tool's name", one)
+                need_text("CallsTools", "a tool's name", one, HOW_CALLS)
         if self.order not in get_args(Order):
             raise UsageError(
                 f"CallsTools: order is {self.order!r}",

@@ -15,6 +15,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.message import Message, Model, Prompt
 from evenhand.core.plan import Plan
+from evenhand.core.program_output import complaint_of
 from evenhand.core.scratch import ScratchFolder
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.evalset import EvalSet
@@ -183,8 +184,8 @@ async def _done(command: list[str], task: SkillEval, skill: Skill | None) -> str
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)  # and whatever it started
         if process.returncode:
-            complaint = err.decode("utf-8", "replace").strip()[-500:]
-            raise CodeError(f"the agent ended with exit code {process.returncode}: {complaint}")
+            code = process.returncode
+            raise CodeError(f"the agent ended with exit code {code}: {complaint_of(err)}")
         return "\n\n".join([out.decode("utf-8", "replace").strip(), *_written(folder, task)])
 
 
