@@ -521,3 +521,15 @@ def test_a_program_that_fails_without_a_word_leaves_no_colon_behind(evenhand: Ru
     Path("raises_evals.py").write_text("assert False")
     told = evenhand("run", "raises_evals.py").err
     assert "raises_evals.py:1: cannot be imported: AssertionError\n" in told
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_a_gate_of_few_repeated_cases_does_not_say_that_none_was_repeated(
+    evenhand: Run, repeats: int
+):
+    """They are too few to say what repeats save; it advises them only where there are none."""
+    words = ("shop_evals.py", "--repeat", str(repeats))
+    evenhand("run", *words, "--no-progress")
+    evenhand("baseline", "--to", "b.evn")
+    told = evenhand("gate", *words, "--baseline", "b.evn", "--margin", "0.1").out
+    assert ("no case was repeated" in told) is (repeats == 1)

@@ -87,7 +87,9 @@ def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], about: _A
     trials = more * sum(tries) - had * tries[0]
     if parts is None:
         calls, usd = cost.of(trials)
-        return Advice(cases=more, calls=calls, cost_usd=usd)
+        # Cases may be too few to say what their repeats save, and repeated all the same.
+        repeated = any(len(side) > 1 for case in sides for side in case.sides)
+        return Advice(cases=more, calls=calls, cost_usd=usd, repeated=repeated)
     way = least_costly(parts, (len(sides) + more) / len(sides), cases=len(sides))
     if not any(way.tries) or way.trials >= trials:
         calls, usd = cost.of(trials)
