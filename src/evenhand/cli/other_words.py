@@ -155,11 +155,10 @@ _OPTIONS: Mapping[str, str] = {
     **_each("--message --run-name --experiment --experiment-name", "--description"),
 }
 """Options of other tools', and ours."""
+_PREVIEWS = ("--dry-run", "--estimate", "--plan", "--validate")
+"""`check` looks at what `run` takes, and not at what other commands would do."""
 _SENTENCES: Mapping[str, str] = {
-    **_each(
-        "--dry-run --estimate --plan --validate",
-        "`evenhand check` says what a run would do and cost.",
-    ),
+    **dict.fromkeys(_PREVIEWS, "`evenhand check` says what a run would do and cost."),
     **_each("--draw", "`evenhand gate` has it: --sample 200 --draw flips."),
     **_each("--watch", "`evenhand watch` runs again what a saved file changed."),
     **_each(
@@ -260,6 +259,8 @@ def with_our_option(error: click.NoSuchOption) -> click.UsageError:
         hint = f"Did you mean '{meant}'?"
     elif meant and isinstance(command, click.Group):
         hint = f"`evenhand run` has '{meant}'."
+    elif plain in _PREVIEWS and not any(one.name == "paths" for one in parameters):
+        hint = "--max-cost USD limits what it spends." if "--max-cost" in known else ""
     elif plain in _SENTENCES:
         hint = _SENTENCES[plain]
     else:

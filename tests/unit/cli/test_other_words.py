@@ -141,6 +141,23 @@ def test_an_option_of_another_tool_is_answered_with_ours(
     assert "one of" not in said
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("run", "`evenhand check`"),
+        ("gate", "`evenhand check`"),
+        ("data generate", "--max-cost USD"),
+    ],
+)
+def test_a_preview_is_answered_with_check_only_where_check_shows_it(
+    command: str, hint: str, empty: pytest.CaptureFixture[str]
+):
+    """Other commands that ask models have a limit of what they may spend."""
+    said = refusal(empty, *command.split(), "--dry-run").partition("No such option")[2]
+    assert hint in said
+    assert ("check" in said) is ("check" in hint)
+
+
 @pytest.mark.parametrize("command", ["show", "export"])
 def test_a_choice_of_outcomes_is_answered_with_a_filter(
     command: str, empty: pytest.CaptureFixture[str]
