@@ -300,4 +300,4 @@ def _complain(prepared: Prepared) -> None:
     for case, why in [*prepared.errors.items()][:_SHOWN]:
         tell(safe(f"{case}: {why}"))
     if len(prepared.errors) > _SHOWN:
-        tell(f"… and {len(prepared.errors) - _SHOWN:,} more errors")
+        tell(f"… and {count(len(prepared.errors) - _SHOWN, 'more error')}")

@@ -122,7 +122,7 @@ def code_of(error: EvenhandError) -> int:
 
 def complaint(error: EvenhandError) -> str:
     """What to print of an error: all problems of a config, or one message with what to do about it."""
-    from evenhand.core.wording.words import safe
+    from evenhand.core.wording.words import count, safe
 
     if not isinstance(error, ConfigError):
         return f"evenhand: {safe(str(error), multiline=True)}\n"
@@ -130,7 +130,7 @@ def complaint(error: EvenhandError) -> str:
     lines = [safe(str(problem), multiline=True) for problem in problems[:SHOWN]]
     number = len(problems) + error.more
     if number > len(lines):
-        lines.append(f"… and {number - len(lines):,} more problems")
+        lines.append(f"… and {count(number - len(lines), 'more problem')}")
     lines += [f"hint: {safe(str(hint), multiline=True)}" for hint in error.hints[:SHOWN]]
     count = "1 problem" if number == 1 else f"{number:,} problems"
     return "\n".join(lines) + f"\n{count}; {error.spared}\n"

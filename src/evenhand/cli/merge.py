@@ -171,7 +171,11 @@ def merge_lines(merged: Merged) -> Iterator[str]:
         f"{first + 1}–{last + 1}" if last > first else f"{first + 1}"
         for first, last in merged.missing[:SHOWN]
     )
-    more = f" and {len(merged.missing) - SHOWN} more ranges" if len(merged.missing) > SHOWN else ""
+    more = (
+        f" and {count(len(merged.missing) - SHOWN, 'more range')}"
+        if len(merged.missing) > SHOWN
+        else ""
+    )
     yield f"missing: {count(number, 'trial')} of {merged.meta.planned:,}: {ranges}{more}"
     for shard in merged.missing_shards:
         yield f"missing: shard {shard} was not given"

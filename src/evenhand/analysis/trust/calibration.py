@@ -74,6 +74,7 @@ from evenhand.analysis.trust.trust_rules import (
     estimate_row,
     evidence_of,
     is_equivalent,
+    labels_are,
     too_little,
 )
 from evenhand.core.document import as_object, filled
@@ -168,13 +169,11 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         """What to keep in mind, a line each."""
         notes: list[str] = []
         if FEWEST <= self.verdicts.labels < FEW:
-            notes.append(f"{self.verdicts.labels} labels are few: {FEW} or more make this firm")
+            notes.append(f"{labels_are(self.verdicts.labels)} few: {FEW} or more make this firm")
         if self.errors:
             notes.append(f"{count(self.errors, 'output')} left out: {NO_VERDICT}")
         if self.unused:
-            notes.append(
-                f"{self.unused} labels are not used: they are outside a draw, or people disagree"
-            )
+            notes.append(f"{labels_are(self.unused)} not used: outside a draw, or people disagree")
         if self.repeated:
             notes.append(
                 f"{count(self.repeated, 'label')} for further repeats of a case: the more alike repeats are,"

@@ -39,6 +39,7 @@ from evenhand.analysis.trust.trust_rules import (
     estimate_row,
     evidence_of,
     is_equivalent,
+    labels_are,
     too_little,
 )
 from evenhand.core.document import filled
@@ -104,10 +105,10 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
         """What to keep in mind, a line each."""
         n, notes = len(self.labels.pairs), list[str]()
         if FEWEST <= n < FEW:
-            notes.append(f"{n} labels are few: {FEW} or more make this firm")
+            notes.append(f"{labels_are(n)} few: {FEW} or more make this firm")
         if self.labels.unused:
             notes.append(
-                f"{self.labels.unused} labels are not used: they are outside a draw, or people disagree"
+                f"{labels_are(self.labels.unused)} not used: outside a draw, or people disagree"
             )
         return notes
 

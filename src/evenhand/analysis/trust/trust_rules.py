@@ -66,8 +66,13 @@ def too_little(labels: int, random_p: float | None, judged: str) -> str:
             f"{1 / max(random_p, 1e-9):,.0f} times"
         )
     if labels < FEWEST:
-        return f"{labels} labels are too few: it takes {FEWEST} or more"
+        return f"{labels_are(labels)} too few: it takes {FEWEST} or more"
     return ""
+
+
+def labels_are(number: int) -> str:
+    """How many labels something is said of: `1 label is`, `3 labels are`."""
+    return f"{count(number, 'label')} {'is' if number == 1 else 'are'}"
 
 
 def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:

@@ -143,5 +143,5 @@ def _shortened(lines: list[str]) -> list[str]:
     return [
         f"evenhand:{head.removeprefix(' ')}",
         *first,
-        *([f"    … and {more:,} lines more: evenhand show"] if more > 0 else []),
+        *([f"    … and {count(more, 'more line')}: evenhand show"] if more > 0 else []),
     ]

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.conftest import Make, make_run, result
 
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
 from evenhand.analysis.trust.judgements.judged_basis import Parts
-from evenhand.analysis.trust.trust_rules import Bound, Evidence, bound_to, changed_since
+from evenhand.analysis.trust.trust_rules import (
+    Bound,
+    Evidence,
+    bound_to,
+    changed_since,
+    too_little,
+)
 from evenhand.core.encoding import encode
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.variant import Variant
@@ -77,3 +84,11 @@ async def test_a_jury_is_bound_to_the_settings_of_each_member(make_run: Make):
     assert bound(cold, "a+b") == bound(await run(0.0), "a+b")
     assert bound(cold, "a+b") != bound(warm, "a+b")
     assert bound(cold, "a") == bound(warm, "a")
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"), [(1, "1 label is too few"), (29, "29 labels are too")]
+)
+def test_one_label_is_spoken_of_as_one(labels: int, words: str):
+    """A newcomer's first calibration has few."""
+    assert too_little(labels, 0.5, "judged").startswith(words)
