@@ -107,7 +107,7 @@ def test_a_session_of_some_tests_is_corrected_by_a_calibration_of_more(
     some.stdout.fnmatch_lines(["*corrected, 39 labels, today*"])
     part.fnmatch_lines(["*calibration is stale: *data changed"])
     part.fnmatch_lines(
-        ["    to calibrate again: evenhand label 0* --draw 60, then evenhand calib*"]
+        ["    to calibrate again: evenhand label 0* --draw 36, then evenhand calib*"]
     )
 
 
