@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from evenhand.core.errors import UsageError
+from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.doors.eval_sets.dataset import Dataset
+from evenhand.store.run_lookup import find, runs
 from evenhand.testing import FakeProvider, Script
 from evenhand.testing.script import Rule
 
@@ -88,6 +91,8 @@ def test_a_dataset_is_enriched(typed: Typed, tmp_path: Path):
     assert "2 cases · 2 were asked about · 2 calls" in done.stdout
     case = Dataset.read(tmp_path / "rich.jsonl")[0]
     assert case.metadata["sub_questions"] == ["What is the capital?"]
+    with pytest.raises(UsageError, match=r"only probes, .* prepared datasets"):
+        find(tmp_path, "latest")
     done = typed("enrich", "rich.jsonl", "--to", "rich.jsonl", "--judge", "openai:chat:gpt-5-mini")
     assert "0 calls" in done.stdout
 
@@ -99,6 +104,10 @@ def test_cases_are_written_from_documents(typed: Typed, tmp_path: Path):
     words = ["generate", "a.md", "--to", "new.jsonl", "--model", "openai:chat:gpt-5-mini"]
     assert typed(*words).returncode == 0
     assert [case.expected for case in Dataset.read(tmp_path / "new.jsonl")] == ["The Seine"]
+    (run,) = runs(tmp_path / ".evenhand")
+    assert run.meta is not None
+    with pytest.raises(UsageError, match="wrote cases for a dataset"):
+        refuse_judge_check(run.meta)
     done = typed(*words, "b.md")
     assert done.returncode == 3
     assert "b.md: " in done.stderr

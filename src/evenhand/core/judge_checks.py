@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.errors import UsageError
-from evenhand.core.run import RunMeta
+from evenhand.core.run import PREPARES, RunMeta
 
 WITH_CANARIES = "with_canaries"
 """The setting of a run whose judges are asked about canaries once it is over; `most` of it is how many of a metric."""
@@ -45,6 +45,10 @@ def refuse_judge_check(meta: RunMeta) -> None:
     if is_audit(meta):
         raise UsageError(
             f"run {meta.id} is of an audit, whose outputs are made", hint="Name a run of evals."
+        )
+    if PREPARES in meta.settings:
+        raise UsageError(
+            f"run {meta.id} found facts or wrote cases for a dataset", hint="Name a run of evals."
         )
     if is_of_kinds(meta):
         raise UsageError(

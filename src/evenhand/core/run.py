@@ -33,10 +33,12 @@ SHORT_ID = 10
 """So many characters of a run's id say when it was made, to the millisecond: the least that is shown of one."""
 
 
+PREPARES = "prepares"
+"""The setting of a run that found facts or wrote cases for a dataset."""
 JUDGE_CHECKS = frozenset(
-    {"probe", "tryout", "canaries", "audit", "failure_kinds", "failure_proposal"}
+    {"probe", "tryout", "canaries", "audit", "failure_kinds", "failure_proposal", PREPARES}
 )
-"""Settings that runs have which ask about judges, each its own."""
+"""Settings of runs that asked no system, each its own: those that ask about judges, or prepare a dataset."""
 
 
 class RunMeta(Record, frozen=True):
@@ -93,7 +95,7 @@ class RunMeta(Record, frozen=True):
 
     @property
     def is_judge_check(self) -> bool:
-        """Whether the run asked judges, and no system: a probe, an audit, a tryout or a check of canaries."""
+        """Whether the run asked no system: a probe, an audit, a tryout, a check of canaries, or a prepared dataset."""
         return not JUDGE_CHECKS.isdisjoint(self.settings)
 
     @property

@@ -271,8 +271,8 @@ def matching(known: Iterable[Path], ref: str) -> list[Path]:
 def find(start: Path, ref: str | None) -> Path:
     """The run meant by somebody who stands in `start`: an id, the start of one, a file, or the latest for None.
 
-    `latest~1` is the one before the latest, as in git. The latest is never a probe, a tryout or a check of canaries:
-    those are found by their ids.
+    `latest~1` is the one before the latest, as in git. The latest is never a probe, a tryout, a check of canaries or
+    one that prepared a dataset: those are found by their ids.
     An imported run is found by the whole of the id that it had in promptfoo, too.
 
     Raises:
@@ -365,7 +365,7 @@ def _latest(known: Sequence[Path], back: int) -> Path:
             hint=f"The earliest is {'latest' if there == 1 else f'latest~{there - 1}'}.",
         )
     raise UsageError(
-        f"there are only probes, audits, tryouts and checks of canaries in {known[0].parent}",
+        f"there are only probes, audits, tryouts, checks of canaries and prepared datasets in {known[0].parent}",
         hint=f"Run the evals first, or name one of these: {known[0].stem}",
     )
 

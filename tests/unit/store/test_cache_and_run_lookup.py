@@ -153,11 +153,12 @@ async def test_the_latest_run_is_never_one_that_asked_about_judges(
     monkeypatch.delenv("EVENHAND_HOME", raising=False)
     home = tmp_path / ".evenhand"
     probe = await _run(home, "01AAAC1", {"probe": {}})
-    with pytest.raises(UsageError, match="only probes, audits, tryouts and checks of canaries"):
+    with pytest.raises(UsageError, match="only probes, audits, tryouts, checks of canaries"):
         run_lookup.find(tmp_path, "latest")
     run = await _run(home, "01AAAA1")
     await _run(home, "01AAAC2", {"tryout": {}})
     await _run(home, "01AAAC3", {"canaries": {}})
+    await _run(home, "01AAAC4", {"prepares": True})
     assert run_lookup.find(tmp_path, None) == run_lookup.find(tmp_path, "latest") == run
     assert run_lookup.find(tmp_path, "01AAAC1") == probe
     with_canaries = await _run(home, "01AAAD1", {"with_canaries": {"most": 2}})

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace as changed
+
 from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
@@ -18,6 +20,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
+from evenhand.core.run import PREPARES
 from evenhand.doors.eval_sets.answer_material import answered_of
 from evenhand.doors.eval_sets.caseplan import (
     begun,
@@ -182,6 +185,8 @@ def settled(plan: Plan, settings: Settings) -> Run:
     assert settings.home is not None  # noqa: S101 (whoever plans says where)
     # Unusable answers are kept in their run: who wants no cache wants others.
     earlier = begun(settings.home, plan.fingerprint, errors=settings.cache is not False)
+    # The latest run is one of evals, and none that prepared their data.
+    settings = changed(settings, record={**settings.record, PREPARES: True})
     with shown(plan, None) as show:
         finished = waited_for(settle(plan, settings, resume=earlier, progress=show))
     if finished.ending.status != "finished":

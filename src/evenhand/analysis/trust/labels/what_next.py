@@ -36,7 +36,7 @@ class LabelledRun(Record, frozen=True):
 
     @property
     def words(self) -> str:
-        """Its labels in words: `60 labels`."""
+        """How many labels there are, in words: `60 labels`."""
         return count(self.labels, "label") if self.labels else "a draw"
 
 
