@@ -533,3 +533,14 @@ def test_a_gate_of_few_repeated_cases_does_not_say_that_none_was_repeated(
     evenhand("baseline", "--to", "b.evn")
     told = evenhand("gate", *words, "--baseline", "b.evn", "--margin", "0.1").out
     assert ("no case was repeated" in told) is (repeats == 1)
+
+
+def test_replies_that_lie_deeper_than_where_they_are_read_are_named(evenhand: Run):
+    """Those of an eval file in a folder of `evals` are beside `evals`."""
+    Path("evals/desk").mkdir(parents=True)
+    Path("shop_evals.py").rename("evals/desk/desk_evals.py")
+    Path("evals/desk/offline.jsonl").write_text('{"reply": "x"}')
+    told = evenhand("run", "evals/desk/desk_evals.py", "--offline").err
+    assert "There is one in evals/desk, which is not read from here: move or copy it." in told
+    Path("evals/desk/offline.jsonl").rename("offline.jsonl")
+    assert evenhand("run", "evals/desk/desk_evals.py", "--offline").code == 1

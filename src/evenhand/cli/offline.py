@@ -10,6 +10,7 @@ from pathlib import Path
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.scripted import scripted_at
+from evenhand.core.wording.words import near
 
 
 @contextlib.contextmanager
@@ -20,9 +21,14 @@ def offline_answers(folder: Path) -> Iterator[None]:
 
     script = folder / "offline.jsonl"
     if not script.is_file():
+        below = next(
+            (f for deep in ("*", "*/*") for f in folder.glob(f"{deep}/{script.name}")), None
+        )
         raise UsageError(
             f"--offline: there is no offline.jsonl in {folder}",
-            hint='Write it, one rule a line: {"match": "refund", "reply": "Within 30 days."}',
+            hint='Write it, one rule a line: {"match": "refund", "reply": "Within 30 days."}'
+            if below is None
+            else f"There is one in {near(below.parent)}, which is not read from here: move or copy it.",
         )
     with (
         FakeProvider(Script.read(script)) as fake,
