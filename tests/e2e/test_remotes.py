@@ -22,7 +22,7 @@ from tests.unit.conftest import (
 )
 
 from evenhand.cli.verbs import evenhand
-from evenhand.core.errors import EvenhandError, StoreError
+from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.secrets import known
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
@@ -138,6 +138,61 @@ async def test_what_a_bucket_refuses_is_said_in_its_words_without_the_request(
         with pytest.raises(StoreError) as caught:
             said("show", whole)
         assert held.refusal not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("AWS_ENDPOINT_URL", "", "is empty, or isn't the address of a server"),
+        ("AWS_ENDPOINT_URL", "127.0.0.1:9000", "isn't the address of a server"),
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:99999", "isn't the address of a server"),
+        ("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9000 ", "isn't the address of a server"),
+        ("AWS_ACCESS_KEY_ID", "scripted\n", "has a line break"),
+        ("AWS_SECRET_ACCESS_KEY", "scripted\n", "has a line break"),
+        ("AWS_REGION", "eu-central-1\r\n", "has a line break"),
+        ("AWS_SESSION_TOKEN", "a\tb", "or another invisible character"),
+    ],
+)
+def test_a_setting_that_no_request_can_hold_is_named(
+    name: str, value: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The library panics at them: a secret of CI that ends with a line break, an address without https."""
+    monkeypatch.chdir(tmp_path)
+    with bucket() as held:
+        for each, own in {**held.env(), name: value}.items():
+            monkeypatch.setenv(each, own)
+        with pytest.raises(UsageError, match=f"{name} .*{message}"):
+            said("show", "s3://team/evals")
+
+
+def test_a_panic_of_what_reaches_a_bucket_is_an_error_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A panic of Rust is no Exception."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "nonsense")
+    with pytest.raises(StoreError, match="s3://team/evals: obstore broke down: "):
+        said("show", "s3://team/evals")
+
+
+async def test_a_server_that_is_named_without_tls_needs_no_further_setting(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Who writes http:// means it; AWS_ALLOW_HTTP=false refuses it all the same."""
+    run = await make_run(summaries(), SUMMARIES)
+    monkeypatch.chdir(tmp_path)
+    with bucket() as held:
+        for name, value in held.env().items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("AWS_ALLOW_HTTP")
+        assert json.loads(said("push", str(run.path), "--to", "s3://team/evals", "--json"))
+        monkeypatch.setenv("AWS_ALLOW_HTTP", "false")
+        with pytest.raises(StoreError):
+            said("show", "s3://team/evals")
 
 
 def test_a_machine_without_keys_for_a_bucket_is_told_so(
