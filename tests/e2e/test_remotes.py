@@ -26,6 +26,7 @@ from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.secrets import known
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.remarks import remark
 from evenhand.store.runfile import RunFile
 from evenhand.wings.remotes import database
 from evenhand.wings.remotes.address import Address
@@ -249,6 +250,34 @@ async def test_a_push_to_postgresql_that_dies_shows_nothing_and_is_gone_on_with(
         assert b"unheard-of" not in bytes(stored)
     read_by_commands(secret, run.meta.id, shown("show", str(run.path), "--json"))
     labels_follow(secret, run)
+
+
+async def test_a_database_that_cannot_hold_all_texts_is_refused_and_one_of_bytes_is_read(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgresql: str,
+):
+    """Before anything is written. A database without an encoding answers as one in UTF-8 does."""
+    run = await make_run(summaries(), SUMMARIES)
+    remark(run.path, {"title": "Ω half \ud800 \0"})
+    monkeypatch.chdir(tmp_path)
+    at = f"postgresql://postgres@/%s?host={postgresql}"
+    with psycopg.connect(at % "postgres", autocommit=True) as db:
+        for name in ("latin1", "sql_ascii"):
+            db.execute(f"drop database if exists {name}")
+            db.execute(
+                f"create database {name} encoding '{name}' template template0 lc_collate 'C' lc_ctype 'C'"
+            )
+    with pytest.raises(UsageError, match="keeps its texts in LATIN1, which lacks characters"):
+        said("push", str(run.path), "--to", at % "latin1")
+    with psycopg.connect(at % "latin1") as db:
+        assert db.execute("select to_regclass('evenhand.runs')").fetchone() == (None,)
+    assert json.loads(said("push", str(run.path), "--to", at % "sql_ascii", "--json"))["runs"]
+    document = shown("show", str(run.path), "--json")
+    assert shown("show", f"{at % 'sql_ascii'}#{run.meta.id}", "--json") == document
+    with psycopg.connect(at % "sql_ascii", client_encoding="UTF8") as db:
+        assert db.execute("select title from evenhand.runs").fetchone() == ("Ω half \ufffd \ufffd",)
 
 
 RECIPE = Path(__file__).parents[2] / "docs" / "sharing-runs.md"

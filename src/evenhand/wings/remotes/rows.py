@@ -90,7 +90,7 @@ def _trial(meta: RunMeta, trial: TrialResult) -> Row:
     variant, error = meta.variants[trial.variant], trial.error
     return (
         meta.id,
-        _text(meta.title),
+        holdable(meta.title),
         datetime.fromtimestamp(meta.created_at, UTC),
         trial.index,
         _text(trial.case),
@@ -137,10 +137,14 @@ def _outcomes(meta: RunMeta, trial: TrialResult) -> Iterator[Row]:
 
 
 def _text(value: object) -> str | None:
-    """A text as it is, anything else as JSON. What tables cannot hold (NUL, lone surrogates) becomes U+FFFD."""
+    """A text as tables can hold it, anything else as JSON."""
     if value is None:
         return None
-    text = value if isinstance(value, str) else _json(value)
+    return holdable(value if isinstance(value, str) else _json(value))
+
+
+def holdable(text: str) -> str:
+    """A text in which U+FFFD stands for what neither tables nor manifests can hold: NUL, lone surrogates."""
     text = text.replace("\0", "\ufffd")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

@@ -27,6 +27,7 @@ from evenhand.store.labels.exchange import Said, add_said, read_said, write_said
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.remarks import remark
 from evenhand.store.runfile import RunFile
 from evenhand.store.snapshot import snapshot
 from evenhand.wings.remotes import remote as remotes
@@ -356,6 +357,20 @@ async def test_errors_are_null_in_the_tables_and_never_0(make_run: Make):  # noq
     assert table[0]["error"] == "rate-limited"
     assert table[1]["output"] == "a\ufffdb\ufffd"
     assert [row[1] for row in rows.outcomes] == [1, 2]
+
+
+async def test_a_title_that_is_no_proper_text_is_pushed(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+):
+    """Half a surrogate pair, as a JSON config may have; the run itself keeps its title."""
+    run = await make_run(summaries(), SUMMARIES)
+    remark(run.path, {"title": "half \ud83d"})
+    remote = ObjectRemote(folder)
+    assert push(run.path, remote).manifest.title == "half \ufffd"
+    with RunFile.open(fetch(remote, run.meta.id, tmp_path / "cache")) as there:
+        assert there.meta.title == "half \ud83d"
 
 
 async def test_equal_runs_have_equal_digests_whatever_their_files(
