@@ -35,7 +35,7 @@ _TYPES: dict[Kind, str] = {
     "moment": "timestamptz",
 }
 _ENCODINGS = ("UTF8", "SQL_ASCII")  # the second takes any bytes
-_DENIED = ("42501", "3D000")  # may not, and no such database
+_DENIED = "42501"  # the state of what this user may not do
 _LOCK = 0x45766E31  # whoever makes the tables holds it
 _TABLES = f"""
     create schema if not exists evenhand;
@@ -76,12 +76,13 @@ class DatabaseRemote:
                 hint="Install it: pip install 'evenhand[remote]'",
             ) from None
         self.name = address.name
-        self._broken = psycopg.Error
+        self._broken, self._connected = psycopg.Error, False
         with self._told():
             # Some databases answer in the encoding that they keep texts in, or in bytes.
             self._db: Any = psycopg.connect(
                 address.full, autocommit=True, connect_timeout=20, client_encoding="UTF8"
             )
+        self._connected = True
 
     def ids(self) -> list[str]:
         return [str(run) for (run,) in self._found("select run from evenhand.runs")]
@@ -214,10 +215,9 @@ class DatabaseRemote:
         try:
             yield
         except self._broken as error:
-            state = error.sqlstate or "28"  # a server that can't be reached has no state
             raise StoreError(
                 f"{self.name}: {known.text(' '.join(str(error).split()))[:300]}",
                 hint="Users and passwords come from the address, PGUSER and PGPASSWORD, or ~/.pgpass."
-                if state.startswith("28") or state in _DENIED
-                else "",
+                if not self._connected or error.sqlstate == _DENIED
+                else "After a stop, push the run again: only what is missing is sent.",
             ) from error
