@@ -214,12 +214,20 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
             value = (
                 "none of its outputs is reviewed" if each.share is None else share_words(each.share)
             )
-            name = clip(safe(each.variant) or each.run, WIDTH)
+            name = clip(safe(named_variant(each, one.variants)), WIDTH)
             yield f"  {'':<{width}}    {name}: {value}"
         for each in one.tags if 1 < len(one.tags) <= LISTED else ():
             if each.share is not None:
                 yield f"  {'':<{width}}    {clip(safe(each.tag), WIDTH)}: {share_words(each.share)}"
     yield from change_lines(document.runs, document.changes, document.moves)
+
+
+def named_variant(one: VariantShare, every: Sequence[VariantShare]) -> str:
+    """What a variant is called among others: of several runs, with its run."""
+    run = short_id(one.run)
+    if not one.variant or len({each.run for each in every}) == 1:
+        return one.variant or run
+    return f"{run} · {one.variant}"
 
 
 def _kind(
