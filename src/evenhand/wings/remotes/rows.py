@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from evenhand.core.encoding import encode
+from evenhand.core.encoding import encode, without_surrogates
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.store.runfile import RunFile
@@ -145,8 +145,7 @@ def _text(value: object) -> str | None:
 
 def holdable(text: str) -> str:
     """A text in which U+FFFD stands for what neither tables nor manifests can hold: NUL, lone surrogates."""
-    text = text.replace("\0", "\ufffd")
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return without_surrogates(text.replace("\0", "\ufffd"))
 
 
 def _json(value: object) -> str:
