@@ -212,6 +212,7 @@ def _checked(path: Path) -> sqlite3.Connection:
                     _take_back(path)
                     db = _connected(path, "mode=ro")
                 else:
+                    _refuse_unread_log(path)
                     # In a read-only folder, SQLite cannot make its shared-memory file, and does not need it: nobody
                     # writes.
                     db = _connected(path, "immutable=1")
@@ -236,6 +237,17 @@ def _take_back(path: Path) -> None:
             f"{path} was being changed by a process that was killed, and what that left can't be taken back: {error}",
             hint="Make the file and its folder writable, and read it once.",
         ) from error
+
+
+def _refuse_unread_log(path: Path) -> None:
+    """Raises for a run whose log has what was written last: read without it, trials that are there would be missing."""
+    log = path.with_name(f"{path.name}-wal")
+    if log.is_file() and log.stat().st_size:
+        raise StoreError(
+            f"{path} was left by a process that was killed: what it wrote last is in {log.name}, which can't be read in"
+            " a folder that can't be written",
+            hint="Copy both files to a folder that can be written.",
+        )
 
 
 def _hide_all_but(db: sqlite3.Connection, places: Iterable[int]) -> tuple[int, int]:
