@@ -178,6 +178,26 @@ def test_a_panic_of_what_reaches_a_bucket_is_an_error_in_words(
         said("show", "s3://team/evals")
 
 
+@pytest.mark.parametrize(
+    "words", [("calibrate",), ("label", "--draw", "3"), ("runs", "tag", "x"), ("resume",)]
+)
+def test_what_takes_no_run_of_a_remote_says_so_and_repeats_no_password(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It needs a run of this machine."""
+    monkeypatch.chdir(tmp_path)
+    command, *options = words
+    run = "postgresql://ana:unheard-of@db.example/evals#latest"
+    where = (
+        [command, *options[:1], run, *options[1:]]
+        if command == "runs"
+        else [command, run, *options]
+    )
+    with pytest.raises(UsageError, match=r"a run of a remote \(postgresql://…\) can be read") as no:
+        said(*where)
+    assert "unheard-of" not in str(no.value)
+
+
 async def test_a_server_that_is_named_without_tls_needs_no_further_setting(
     make_run: Make,  # noqa: F811
     tmp_path: Path,
