@@ -101,7 +101,9 @@ def _lines(comparison: ComparedRuns) -> list[str]:
             if any(map(_is_corrected, comparison.results))
             else ""
         )
-        text.append(f"p-values are corrected for {tested} comparisons (Holm){in_brackets}")
+        # With a margin, intervals are those of each metric alone, as all bounds have to hold at once.
+        what = "p-values" if comparison.margin is not None else "p-values and intervals"
+        text.append(f"{what} are corrected for {tested} comparisons (Holm){in_brackets}")
     text += [f"! undecided, as {why}" for why in shared]
     text += [*_judged_lines(comparison, pairs), *comparison.notes]
     if few:

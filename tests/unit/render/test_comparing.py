@@ -589,6 +589,6 @@ async def test_what_many_cases_know_is_told_to_tenths(runs: Pair):
     second = passes([False] * 10 + [True] * 22 + [True] * 968 + [False] * 1000)
     lines = str(compare(*await runs(first, second), metric="passed")).splitlines()
     assert lines[0].startswith(
-        "passed: +0.6 points [+0.0, +1.2] over 2,000 cases (paired), p = 0.050"
+        "passed: +0.6 points [0, +1.2] over 2,000 cases (paired), p = 0.050: no detectable"
     )
     assert lines[1].startswith("  48.9 % → 49.5 % · 22 better, 10 worse, 1,968 the same")
