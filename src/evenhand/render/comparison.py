@@ -170,7 +170,7 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
     measured = {result.metric for result in comparison.results}
     alike = _uncorrected(comparison)
     for key, several in alike.items():
-        raw = [each.second.raw.value - each.first.raw.value for each in several]
+        raw = [each.raw for each in several]
         ends = dict.fromkeys(points(end(raw)) for end in (min, max))
         moved = f"{' to '.join(ends)} points by the judge"
         yield f"  {safe(key[0])} · {len(several)} pairs of variants: {moved} · {key[1]}"
@@ -201,8 +201,7 @@ def _uncorrected(comparison: ComparedRuns) -> dict[tuple[str, str], list[JudgedD
 def judged_line(each: JudgedDifference, pair: str = "") -> str:
     """A judged difference in words, on one line; after what its two variants are called, where there are several."""
     place = f"{safe(pair or ' → '.join(each.columns))} · " if each.several else ""
-    raw = points(each.second.raw.value - each.first.raw.value)
-    judge = f"{raw} points by the judge"
+    judge = f"{points(each.raw)} points by the judge"
     name = f"{place}{safe(each.metric)}"
     stopped = each.first.stopped or each.second.stopped
     looked = f" · {LOOKED}" if stopped and (each.corrected or each.mean) else ""
@@ -231,6 +230,8 @@ def _means(each: JudgedDifference) -> str:
 
 def _doubt(each: JudgedDifference) -> str:
     """Why a difference isn't corrected, in words."""
+    if each.alone and each.first.corrected and each.second.corrected:
+        return f"not corrected: only one of the two has {count(each.alone, 'case')}"
     if each.first.why and each.first.why == each.second.why:
         return f"labelled, and not corrected: {each.first.why}"
     if each.first.status == each.second.status == "missing":

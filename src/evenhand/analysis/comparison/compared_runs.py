@@ -19,7 +19,13 @@ from evenhand.analysis.comparison.comparison_results import Compared, ComparedRu
 from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of
 from evenhand.analysis.comparison.drawn_part import Earlier, drawn_of
 from evenhand.analysis.comparison.earlier_runs import Scores, earlier_runs
-from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
+from evenhand.analysis.comparison.judged_differences import (
+    JudgedDifference,
+    JudgedRun,
+    beside_result,
+    judged_differences,
+    on_cases_of_both,
+)
 from evenhand.analysis.comparison.pairing import once, paired, undirected, with_verdicts
 from evenhand.analysis.comparison.same_test import Likeness, other_evals, same_outputs, withheld_of
 from evenhand.analysis.summaries.column_names import column_names, full_names
@@ -136,7 +142,7 @@ def compared_runs(
         # What the judges of one run said is read once for two of its columns.
         after = before if second.run is first.run else JudgedRun(second.run)
         judged = [
-            each
+            on_cases_of_both(each, before, after)
             for each in judged_differences(before, after, pairs, columns_of)
             if not metrics or each.metric in metrics
         ]
@@ -207,7 +213,11 @@ def compared_runs(
         results=tuple(with_verdicts(comparisons if metrics else [*once(comparisons)], margin)),
         margin=margin,
         cluster=cluster or _cluster_of(first, second, pairs),
-        judged=tuple(each for each in judged if each.place not in apart and not everywhere),
+        judged=tuple(
+            _beside_results(each, comparisons)
+            for each in judged
+            if each.place not in apart and not everywhere
+        ),
         in_full=_in_full(variants, pairs, columns_of),
     )
     return compared, Circumstances(
@@ -219,6 +229,17 @@ def compared_runs(
         pairs=states,
         earlier=tuple(history.notes),
     )
+
+
+def _beside_results(each: JudgedDifference, results: Sequence[Compared]) -> JudgedDifference:
+    """A judged difference as its metric's own result has it, if there is one: over the cases of both."""
+    paired, alone = None, 0
+    for result in results:
+        if result.columns == each.columns:
+            alone = len(result.only_first) + len(result.only_second)
+        if (result.metric, result.columns) == each.place and result.data.rates:
+            paired = result.difference
+    return beside_result(each, paired, alone)
 
 
 def _carried(

@@ -10,7 +10,9 @@ from msgspec.structs import replace as with_fields
 from tests.unit.conftest import Make, make_run
 from tests.unit.render.test_judge_trust import Verdict, judge_call, judged, label
 
+from evenhand.analysis.comparison.judged_differences import JudgedRun, on_cases_of_both
 from evenhand.analysis.trust.calibration import calibrate
+from evenhand.core.run import TrialResult
 from evenhand.core.score import Scale
 from evenhand.core.variant import Variant
 from evenhand.render.comparing import compare
@@ -61,6 +63,37 @@ def label_cases(run: RunFile, old: range, new: range, n: int = 200) -> RunFile:
     ]
     add_metric_labels(run.path, "ann", labels)  # type: ignore[arg-type]
     return RunFile.open(run.path)
+
+
+async def test_cases_of_one_run_alone_are_no_part_of_a_judged_difference(make_run: Make):
+    """The same answers, of the easy cases and of all: no points by the judge, and no difference by people."""
+
+    def outputs(cases: list[int]) -> list[TrialResult]:
+        return [judged(n, ok=kind(people_old)(i), case=f"case {i}") for n, i in enumerate(cases)]
+
+    easy = [i for i in range(200) if i % 10 < 8]
+    runs: list[RunFile] = []
+    for cases in ([*range(200)], easy):
+        run = await make_run(outputs(cases), TWO[:1], planned=len(cases), calls=[judge_call()])
+        add_draw(run.path, 1, ["prose"], len(cases), range(len(cases)))
+        labels = [
+            (place, "prose", "pass" if people_old(i) else "fail") for place, i in enumerate(cases)
+        ]
+        add_metric_labels(run.path, "ann", labels)  # type: ignore[arg-type]
+        runs.append(RunFile.open(run.path))
+    comparison = compare(runs[0].path, runs[1].path)
+    (one,) = comparison.judged
+    assert one.first.corrected is not None
+    assert one.second.corrected is not None
+    assert one.second.raw.value - one.first.raw.value > 0.05, "what the two rates differ by"
+    assert (one.raw, one.alone, one.corrected, one.paired) == (0.0, 40, None, 0)
+    assert "prose: 0 points by the judge · not corrected: only one of the two has 40 cases" in str(
+        comparison
+    )
+    # Also of a metric that isn't compared itself.
+    with RunFile.open(runs[0].path) as first, RunFile.open(runs[1].path) as second:
+        whole = with_fields(one, raw=1.0)
+        assert on_cases_of_both(whole, JudgedRun(first), JudgedRun(second)).raw == 0
 
 
 async def test_without_labels_a_judged_difference_is_not_checked_against_people(make_run: Make):
