@@ -158,12 +158,12 @@ class JudgedRun:
         return {case: sum(passed) / len(passed) for case, passed in verdicts.items()}
 
     def labelled(self, metric: str, variant: int) -> tuple[dict[str, Item], dict[str, bool]]:
-        """The judge's and people's verdicts by case; none where cases were repeated, or nothing is drawn."""
+        """The judge's and people's verdicts by case; none where several go together, or nothing is drawn."""
         judged = self.metrics.get(metric) if self._run.draws() else None
         items = judged.of_variant(variant) if judged else []
         by_case = {item.case: item for item in items}
-        # With repeats, a case has several labels, which do not pair.
-        if judged is None or len(by_case) < len(items):
+        # With repeats, a case has several labels, which do not pair; and pairs of one cluster are not independent.
+        if judged is None or len({item.unit for item in items}) < len(items):
             return {}, {}
         people = peoples_verdicts(self._run, judged)
         return by_case, {item.case: people[item] for item in items if item in people}

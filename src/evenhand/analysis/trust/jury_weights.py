@@ -138,7 +138,7 @@ def jury_weights(
     passes = [people[item] for item in judged]
     own = [item.passed for item in judged]
     votes = turned(votes, own)
-    cases = [item.case for item in judged]
+    cases = [item.unit for item in judged]
     folds = folds_of(cases)
     weighted = cross_fitted(votes, passes, folds)
     weights = fitted_weights(votes, passes)
