@@ -59,6 +59,7 @@ class RunMeta(Record, frozen=True):
         version: The Evenhand that wrote it.
         status: How it ended, or `running`.
         finished_at: Seconds since 1970; None while it runs.
+        idle_s: Seconds in which nothing was at work, before it was resumed.
         message: Why it stopped, where it did not finish.
         decided: Of a run that was to end as soon as its trials decide: what they did. `verdict` is null before.
         signature: The home's that made it, over `id`, `source` and `settings`; empty of one that was made elsewhere.
@@ -85,6 +86,14 @@ class RunMeta(Record, frozen=True):
     decided: Mapping[str, Any] = field(default_factory=dict)
     signature: str = ""
     unrecorded: Mapping[str, int] = field(default_factory=dict)
+    idle_s: float = 0.0
+
+    @property
+    def took_s(self) -> float | None:
+        """How many seconds it was at work, without those before it was resumed; None where it hasn't ended."""
+        if self.finished_at is None:
+            return None
+        return max(0.0, self.finished_at - self.created_at - self.idle_s)
 
     @property
     def knows_all_calls(self) -> bool:
