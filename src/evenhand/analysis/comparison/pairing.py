@@ -352,12 +352,17 @@ def once(results: Iterable[Compared]) -> Iterator[Compared]:
         yield before[-1]
 
 
+def _tests(result: Compared) -> bool:
+    """Whether there is something that could differ."""
+    return bool(result.n) and not (result.withheld or result.constant)
+
+
 def with_verdicts(results: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
     """The results with their verdicts, each in the light of how many tests there are.
 
-    A metric that is one number in all cases of both can't differ, and takes no part.
+    A metric that is one number in all cases of both can't differ, and takes no part; nor does one without a case.
     """
-    tests, places = distinct(one for one in results if not one.withheld and not one.constant)
+    tests, places = distinct(one for one in results if _tests(one))
     alone = [test.p_alone for test in tests]
     corrected_ps, factors, number = holm(alone), holm_factors(alone), max(1, len(tests))
     remaining = iter(places)
@@ -365,7 +370,7 @@ def with_verdicts(results: Sequence[Compared], margin: float | None) -> Iterator
         if result.withheld:
             yield result
             continue
-        i = None if result.constant else next(remaining)
+        i = next(remaining) if _tests(result) else None
 
         def corrected(own: float, i: int | None = i) -> float:
             return own if i is None else holm([*alone[:i], own, *alone[i + 1 :]])[i]

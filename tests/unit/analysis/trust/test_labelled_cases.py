@@ -30,7 +30,7 @@ from evenhand.analysis.trust.labelled_cases import (
 from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
-from evenhand.render.calibration_text import calibration_lines, half_width
+from evenhand.render.calibration_text import calibration_lines, half_width, worth_line
 from evenhand.render.comparison import judged_line
 from evenhand.render.judged_rates import standing
 from evenhand.stats.bounded import mean_by_judge
@@ -38,7 +38,7 @@ from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import CaseLabel, ScoreLabel
 from evenhand.stats.paired_scores import weight_of_judge
 from evenhand.store.labels.label import NewLabel
-from evenhand.store.labels.stored_draws import add_metric_labels
+from evenhand.store.labels.stored_draws import add_draw, add_metric_labels
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 
@@ -288,3 +288,20 @@ async def test_cases_of_a_cluster_say_less_than_as_many_that_stand_alone(make_ru
     for alone, together in zip(rates(clustered=False), rates(clustered=True), strict=True):
         assert together.value == pytest.approx(alone.value, abs=0.02)
         assert together.high - together.low > 1.5 * (alone.high - alone.low)
+
+
+async def test_more_labels_never_make_an_interval_wider(make_run: Make):
+    """Of cases with several labels that a judge agrees with, forty more were told to give ±11 % instead of ±10 %."""
+    trials = [
+        replace(judged(3 * i + k, ok=(i * 7 + k) % 5 < 3, case=f"c{i}"), repeat=k)
+        for i in range(40)
+        for k in range(3)
+    ]
+    run = await make_run(trials, planned=120, calls=[judge_call()], repeats=3)
+    places = range(0, 120, 2)
+    add_draw(run.path, 1, ["prose"], 120, places)
+    verdicts = [(p, "prose", "pass" if (p // 3 * 7 + p % 3) % 5 < 3 else "fail") for p in places]
+    add_metric_labels(run.path, "ann", verdicts)  # type: ignore[arg-type]
+    (judge,) = calibrate(RunFile.open(run.path)).judges
+    assert half_width(judge, 100) > half_width(judge, 60), "what the formula says"
+    assert "40 more would hardly change that" in worth_line(judge)
