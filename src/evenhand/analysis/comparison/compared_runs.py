@@ -51,6 +51,8 @@ class RunState(Record, frozen=True, kw_only=True):
         path: Its file.
         meta: What its file says of it.
         settled: How many of its trials are settled.
+        calls: How many calls they made.
+        cached: How many of these the cache answered, or the record of an earlier run.
         unrecorded: Whether it doesn't say what was asked in it, as those of earlier versions.
     """
 
@@ -59,6 +61,8 @@ class RunState(Record, frozen=True, kw_only=True):
     path: Path
     meta: RunMeta
     settled: int
+    calls: int
+    cached: int
     unrecorded: bool
 
 
@@ -315,12 +319,15 @@ def _state(
 ) -> RunState:
     tests, others = ([column.tests for column in each.values()] for each in (own, theirs))
     silent = not all(one.recorded or one.imported for one in tests)
+    totals = side.run.totals()
     return RunState(
         name=Side(side.run).beside(Side(other.run)),
         side=side.beside(other),
         path=side.run.path,
         meta=side.run.meta,
-        settled=side.run.totals().trials,
+        settled=totals.trials,
+        calls=totals.calls,
+        cached=totals.cached,
         unrecorded=silent and any(one.says_something for one in (*tests, *others)),
     )
 
