@@ -205,6 +205,8 @@ def judged_line(each: JudgedDifference, pair: str = "") -> str:
     name = f"{place}{safe(each.metric)}"
     stopped = each.first.stopped or each.second.stopped
     looked = f" · {LOOKED}" if stopped and (each.corrected or each.mean) else ""
+    if each.in_error:
+        looked += f" · without {count(each.in_error, 'trial')} in error"
     if each.corrected is None:
         return f"{name}: {judge} · {_doubt(each)}{_means(each)}{looked}"
     one = each.corrected

@@ -237,13 +237,15 @@ def compared_runs(
 
 def _beside_results(each: JudgedDifference, results: Sequence[Compared]) -> JudgedDifference:
     """A judged difference as its metric's own result has it, if there is one: over the cases of both."""
-    paired, alone = None, 0
+    paired, alone, in_error = None, 0, 0
     for result in results:
         if result.columns == each.columns:
             alone = len(result.only_first) + len(result.only_second)
         if (result.metric, result.columns) == each.place and result.data.rates:
             paired = result.difference
-    return beside_result(each, paired, alone)
+        if (result.metric, result.columns) == each.place:
+            in_error = result.trials_in_error
+    return beside_result(each, paired, alone, in_error)
 
 
 def _carried(

@@ -87,6 +87,7 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
         raw: The difference of the two rates as the judge has them, on the cases of both.
         alone: How many cases only one of the two has: corrected numbers are about all of a side's cases, so that their
             difference would be that of the cases, too.
+        in_error: How many trials of these cases are in error, and part of no judge's rate.
     """
 
     metric: str
@@ -99,6 +100,7 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
     mean: Estimate | None = None
     raw: float
     alone: int = 0
+    in_error: int = 0
 
     @property
     def place(self) -> tuple[str, tuple[str, str]]:
@@ -235,14 +237,18 @@ def on_cases_of_both(
     return replace(each, raw=math.fsum(both) / len(both)) if both else each
 
 
-def beside_result(each: JudgedDifference, paired: float | None, alone: int) -> JudgedDifference:
+def beside_result(
+    each: JudgedDifference, paired: float | None, alone: int, in_error: int
+) -> JudgedDifference:
     """A judged difference beside what its metric comes to over the cases of both columns.
 
     Args:
         each: It.
         paired: The difference of the rates over these cases; None where there is none, or errors leave it open.
         alone: How many cases only one of the two has.
+        in_error: How many trials of the cases of both are in error.
     """
+    each = replace(each, in_error=in_error)
     raw = each.raw if paired is None else paired
     if not alone:
         return replace(each, raw=raw)

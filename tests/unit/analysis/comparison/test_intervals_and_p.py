@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from evenhand import Case, EvalSet, Expect, compare, run
+from evenhand.render.run import Run
+from evenhand.scorers import Contains
 from evenhand.stats.extremes import certain
 from evenhand.stats.multiple import holm, holm_factors
 from evenhand.stats.paired_difference import LEVEL, Alone, Differences, verdict
@@ -103,3 +105,24 @@ def test_intervals_of_several_metrics_are_corrected_as_their_p_values_are(tmp_pa
         "with a margin all have to hold at once, which corrects nothing"
     )
     assert "p-values are corrected for 4 comparisons" in str(within)
+
+
+def test_no_case_that_is_left_out_is_said_to_be_compared(tmp_path: Path) -> None:
+    """Cases whose expected value was edited; a scorer's argument comes from it, and is no doubt of its own."""
+
+    def made(name: str, edited: int) -> Run:
+        words = ["day" if i < edited else f"a{i}" for i in range(12)]
+        rows = [{"id": f"c{i}", "input": i, "expected": word} for i, word in enumerate(words)]
+        evals = EvalSet("s", data=rows)
+
+        @evals.eval
+        def says(case: Case, expect: Expect) -> str:
+            text = f"a{case.input} day"
+            expect(text, Contains(str(case.expected)), metric="says")
+            return text
+
+        return run(evals, progress=False, home=tmp_path / name)
+
+    text = str(compare(made("a", 0), made("b", 3), metric="says"))
+    assert "left out: 3 cases with another expected value: c0, c1, c2" in text
+    assert "they are compared" not in text

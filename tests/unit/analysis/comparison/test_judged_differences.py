@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as with_fields
-from tests.unit.conftest import Make, make_run
+from tests.unit.conftest import Make, make_run, result
 from tests.unit.render.test_judge_trust import Verdict, judge_call, judged, label
 
 from evenhand.analysis.comparison.judged_differences import JudgedRun, on_cases_of_both
@@ -94,6 +94,21 @@ async def test_cases_of_one_run_alone_are_no_part_of_a_judged_difference(make_ru
     with RunFile.open(runs[0].path) as first, RunFile.open(runs[1].path) as second:
         whole = with_fields(one, raw=1.0)
         assert on_cases_of_both(whole, JudgedRun(first), JudgedRun(second)).raw == 0
+
+
+async def test_trials_in_error_are_said_to_be_no_part_of_a_judged_difference(make_run: Make):
+    """They may have come out either way; the judge's rates are of what it judged."""
+    trials = [
+        judged(v * 20 + i, ok=i % 2 == 0, variant=v, case=f"case {i}")
+        for v in (0, 1)
+        for i in range(20)
+    ]
+    broken = [result(20 + i, ok=None, variant=1, case=f"case {i}") for i in range(5)]
+    run = await make_run(
+        [*trials[:20], *broken, *trials[25:]], TWO, planned=40, calls=[judge_call()]
+    )
+    text = str(compare(f"{run.path}:old", f"{run.path}:new", metric="prose"))
+    assert "0 points by the judge · not checked against people · without 5 trials in error" in text
 
 
 async def test_without_labels_a_judged_difference_is_not_checked_against_people(make_run: Make):
