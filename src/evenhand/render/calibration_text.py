@@ -357,7 +357,8 @@ def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
         return f"the judge drifted since {since}: {flips}{also}"
     if drift.word == "system":
         return (
-            f"the system changed, and no drift of the judge is shown since {since}: {flips}{moved}"
+            f"the system changed since {since}, or the judge by less than"
+            f" {count(drift.pairs, 'canary', 'canaries')} can show: {flips}{moved}"
         )
     return f"no drift of the judge shown since {since}: {flips}{moved}"
 
