@@ -421,7 +421,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     score=fmean(scores[key]) if key in scores else None,
                     probability=probability,
                     stages=stages.get(key),
-                    cluster=_cluster_of(trial, keys[trial.variant]),
+                    cluster=_cluster_of(trial, keys.get(trial.variant, "")),
                 )
             )
     _join_juries(metrics, whole)
