@@ -51,7 +51,12 @@ def test_a_p_value_below_the_level_is_raised_where_the_interval_reaches_zero(rai
         data = differences(values, repeats=5.0)
         p = min(1.0, raised * data.p())
         low, high, same = certain(data).agreeing(p, raised=raised)
-        seen += same > p
+        if same > p:
+            # No more than it takes: at that level, the interval just reaches 0.
+            seen += 1
+            wide, narrow = (data.interval(1 - same / raised * times) for times in (0.999, 1.001))
+            assert wide[0] <= 0 <= wide[1]
+            assert narrow[0] > 0 or narrow[1] < 0
         assert same >= p
         assert (low <= 0 <= high) is (same > LEVEL)
         word = verdict(data, p, raised=raised)
