@@ -91,9 +91,8 @@ class RunMeta(Record, frozen=True):
     @property
     def took_s(self) -> float | None:
         """How many seconds it was at work, without those before it was resumed; None where it hasn't ended."""
-        if self.finished_at is None:
-            return None
-        return max(0.0, self.finished_at - self.created_at - self.idle_s)
+        ended = self.finished_at
+        return ended and max(0.0, ended - self.created_at - self.idle_s)
 
     @property
     def knows_all_calls(self) -> bool:
@@ -146,10 +145,8 @@ class RunMeta(Record, frozen=True):
     @property
     def can_resume(self) -> bool:
         """Whether its file says what it was made from; of a gate's, what that goes by, too."""
-        settings = self.settings
-        if settings.get("gate") and not isinstance(
-            settings["gate"], Mapping
-        ):  # of an earlier version
+        settings, terms = self.settings, self.settings.get("gate")
+        if terms and not isinstance(terms, Mapping):  # of an earlier version
             return False
         return "asked" in settings or isinstance(settings.get("skill"), Mapping)
 
