@@ -199,6 +199,49 @@ def test_an_extension_that_raises_after_all_tests_leaves_the_run_to_be_shown(
     assert "passed" in evenhand("show").out
 
 
+def test_what_a_hook_makes_of_a_test_decides_and_is_shown(evenhand: Run, tmp_path: Path) -> None:
+    """Its threshold, description and metadata, and what the results say was asserted; a later hook sees it, too."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        """
+        prompts: ["{{q}}"]
+        providers: [echo]
+        extensions: [file://h.py:beforeEach, file://h.py:afterEach]
+        tests:
+          - description: before
+            metadata: {owner: ann}
+            threshold: 0.9
+            vars: {q: good}
+            assert: [{type: contains, value: good}, {type: contains, value: bad}]
+          - {description: left, vars: {q: bad}, assert: [{type: contains, value: bad}]}
+        """
+    )
+    (tmp_path / "h.py").write_text(
+        "import json\n"
+        "def beforeEach(context, info):\n"
+        "    test = context['test']\n"
+        "    if test['description'] == 'before':\n"
+        "        test.update(description='after', metadata={'owner': 'bo'}, threshold=0.5)\n"
+        "        test['assert'][1]['value'] = 'worse'\n"
+        "    return context\n"
+        "def afterEach(context, info):\n"
+        "    row = [context['test']['description'], context['result']['metadata']]\n"
+        "    with open('each.txt', 'a') as file: print(json.dumps(row), file=file)\n"
+    )
+    ended = evenhand("run", "--json")
+    assert ended.code == 0, ended.err
+    first, second = json.loads(ended.out)["trials"]
+    assert (first["description"], first["metadata"]) == ("after", {"owner": "bo"})
+    assert (first["outcome"], first["score"]) == ("pass", 0.5)
+    assert (second["description"], second["outcome"]) == ("left", "pass")
+    seen = sorted((tmp_path / "each.txt").read_text().splitlines())
+    assert seen == ['["after", {"owner": "bo"}]', '["left", {}]']
+    assert evenhand("export", "--to", "r.json").code == 0
+    row = json.loads((tmp_path / "r.json").read_text())["results"]["results"][0]
+    assert row["testCase"]["threshold"] == 0.5
+    parts = row["gradingResult"]["componentResults"]
+    assert [part["assertion"]["value"] for part in parts] == ["good", "worse"]
+
+
 def test_hooks_see_what_promptfoo_shows_them(evenhand: Run, tmp_path: Path) -> None:
     """Prompt, variables, cost, tokens and metrics, so that a script that reports them works unchanged."""
     (tmp_path / "promptfooconfig.yaml").write_text(

@@ -116,20 +116,26 @@ def test_a_send_keeps_what_it_was(evenhand, online):
     assert row["tokens_out"] > 0
 
 
-@pytest.mark.parametrize("answered", [True, False])
-def test_a_send_that_was_killed_is_told_by_the_next_one(evenhand, online, answered: bool):
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [
+        ((), "after its answer, which is paid for: evenhand show"),
+        (("trial",), "after its answer, which is paid for, and before it was recorded"),
+        (("trial", "reply", "body"), "in flight"),
+    ],
+)
+def test_a_send_that_was_killed_is_told_by_the_next_one(
+    evenhand, online, lost: tuple[str, ...], told: str
+):
     """It may have been paid for, and has no row. Once a later send has one, nothing is told."""
     send = ("prompt", "send", "surgical-diff", "--case", "happy-path")
     assert "the last send" not in evenhand(*send).err
     (run,) = Path(".evenhand/sends/runs").glob("*.db")
     Path("prompts/surgical-diff/.usage.jsonl").unlink()
-    if not answered:
-        with sqlite3.connect(run) as db:  # as a kill leaves it
-            db.execute("delete from trial")
-            db.execute("delete from reply")
-            db.execute("delete from body")
-    told = evenhand(*send).err
-    assert ("after its answer, which is paid for" if answered else "in flight") in told
+    with sqlite3.connect(run) as db:  # as a kill leaves it
+        for table in lost:
+            db.execute(f"delete from {table}")
+    assert told in evenhand(*send).err
     assert "the last send" not in evenhand(*send).err
 
 

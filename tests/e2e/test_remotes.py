@@ -22,10 +22,11 @@ from tests.unit.conftest import (
 )
 
 from evenhand.cli.verbs import evenhand
-from evenhand.core.errors import EvenhandError, StoreError
+from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.secrets import known
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.remarks import remark
 from evenhand.store.runfile import RunFile
 from evenhand.wings.remotes import database
 from evenhand.wings.remotes.address import Address
@@ -140,6 +141,81 @@ async def test_what_a_bucket_refuses_is_said_in_its_words_without_the_request(
         assert held.refusal not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("AWS_ENDPOINT_URL", "", "is empty, or isn't the address of a server"),
+        ("AWS_ENDPOINT_URL", "127.0.0.1:9000", "isn't the address of a server"),
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:99999", "isn't the address of a server"),
+        ("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9000 ", "isn't the address of a server"),
+        ("AWS_ACCESS_KEY_ID", "scripted\n", "has a line break"),
+        ("AWS_SECRET_ACCESS_KEY", "scripted\n", "has a line break"),
+        ("AWS_REGION", "eu-central-1\r\n", "has a line break"),
+        ("AWS_SESSION_TOKEN", "a\tb", "or another invisible character"),
+    ],
+)
+def test_a_setting_that_no_request_can_hold_is_named(
+    name: str, value: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The library panics at them: a secret of CI that ends with a line break, an address without https."""
+    monkeypatch.chdir(tmp_path)
+    with bucket() as held:
+        for each, own in {**held.env(), name: value}.items():
+            monkeypatch.setenv(each, own)
+        with pytest.raises(UsageError, match=f"{name} .*{message}"):
+            said("show", "s3://team/evals")
+
+
+def test_a_panic_of_what_reaches_a_bucket_is_an_error_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A panic of Rust is no Exception."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "nonsense")
+    with pytest.raises(StoreError, match="s3://team/evals: obstore broke down: "):
+        said("show", "s3://team/evals")
+
+
+@pytest.mark.parametrize(
+    "words", [("calibrate",), ("label", "--draw", "3"), ("runs", "tag", "x"), ("resume",)]
+)
+def test_what_takes_no_run_of_a_remote_says_so_and_repeats_no_password(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It needs a run of this machine."""
+    monkeypatch.chdir(tmp_path)
+    command, *options = words
+    run = "postgresql://ana:unheard-of@db.example/evals#latest"
+    where = (
+        [command, *options[:1], run, *options[1:]]
+        if command == "runs"
+        else [command, run, *options]
+    )
+    with pytest.raises(UsageError, match=r"a run of a remote \(postgresql://…\) can be read") as no:
+        said(*where)
+    assert "unheard-of" not in str(no.value)
+
+
+async def test_a_server_that_is_named_without_tls_needs_no_further_setting(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Who writes http:// means it; AWS_ALLOW_HTTP=false refuses it all the same."""
+    run = await make_run(summaries(), SUMMARIES)
+    monkeypatch.chdir(tmp_path)
+    with bucket() as held:
+        for name, value in held.env().items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("AWS_ALLOW_HTTP")
+        assert json.loads(said("push", str(run.path), "--to", "s3://team/evals", "--json"))
+        monkeypatch.setenv("AWS_ALLOW_HTTP", "false")
+        with pytest.raises(StoreError):
+            said("show", "s3://team/evals")
+
+
 def test_a_machine_without_keys_for_a_bucket_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -194,6 +270,34 @@ async def test_a_push_to_postgresql_that_dies_shows_nothing_and_is_gone_on_with(
         assert b"unheard-of" not in bytes(stored)
     read_by_commands(secret, run.meta.id, shown("show", str(run.path), "--json"))
     labels_follow(secret, run)
+
+
+async def test_a_database_that_cannot_hold_all_texts_is_refused_and_one_of_bytes_is_read(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgresql: str,
+):
+    """Before anything is written. A database without an encoding answers as one in UTF-8 does."""
+    run = await make_run(summaries(), SUMMARIES)
+    remark(run.path, {"title": "Ω half \ud800 \0"})
+    monkeypatch.chdir(tmp_path)
+    at = f"postgresql://postgres@/%s?host={postgresql}"
+    with psycopg.connect(at % "postgres", autocommit=True) as db:
+        for name in ("latin1", "sql_ascii"):
+            db.execute(f"drop database if exists {name}")
+            db.execute(
+                f"create database {name} encoding '{name}' template template0 lc_collate 'C' lc_ctype 'C'"
+            )
+    with pytest.raises(UsageError, match="keeps its texts in LATIN1, which lacks characters"):
+        said("push", str(run.path), "--to", at % "latin1")
+    with psycopg.connect(at % "latin1") as db:
+        assert db.execute("select to_regclass('evenhand.runs')").fetchone() == (None,)
+    assert json.loads(said("push", str(run.path), "--to", at % "sql_ascii", "--json"))["runs"]
+    document = shown("show", str(run.path), "--json")
+    assert shown("show", f"{at % 'sql_ascii'}#{run.meta.id}", "--json") == document
+    with psycopg.connect(at % "sql_ascii", client_encoding="UTF8") as db:
+        assert db.execute("select title from evenhand.runs").fetchone() == ("Ω half \ufffd \ufffd",)
 
 
 RECIPE = Path(__file__).parents[2] / "docs" / "sharing-runs.md"

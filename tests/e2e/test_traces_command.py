@@ -91,7 +91,7 @@ def test_a_trace_is_imported_and_its_verdict_goes_back_to_its_span(
     from evenhand.store.labels.label import NewLabel
     from evenhand.store.labels.stored_labels import append_labels
 
-    append_labels(Path(run["file"]), [NewLabel(0, "verdict", "fail", author="ann")])
+    append_labels(Path(run["file"]), [NewLabel(0, "verdict", "fail", author="ann\ud800")])
     sent = evenhand(tmp_path, "export", "--to", "otlp")
     assert sent.returncode == 0, sent.stderr
     assert f"1 event sent to {address}/v1/logs" in sent.stderr
@@ -104,7 +104,10 @@ def test_a_trace_is_imported_and_its_verdict_goes_back_to_its_span(
     assert record.trace_id.hex() == f"{root.context.trace_id:032x}"
     assert record.span_id.hex() == f"{root.context.span_id:016x}"
     assert said["gen_ai.evaluation.score.label"] == "fail"
-    assert (said["evenhand.evaluator.kind"], said["evenhand.evaluator.name"]) == ("human", "ann")
+    assert (said["evenhand.evaluator.kind"], said["evenhand.evaluator.name"]) == (
+        "human",
+        "ann\ufffd",
+    )
 
 
 def test_the_outcomes_of_a_run_are_sent_with_who_evaluated(

@@ -220,8 +220,8 @@ def enrich(
         concurrency=concurrency,
         cache=False if no_cache else None,
         max_cost_usd=max_cost,
+        to=to,
     )
-    prepared.data.write(to)
     return _report(prepared, to, f"{prepared.asked:,} were asked about")
 
 
@@ -264,12 +264,12 @@ def generate(
         concurrency=concurrency,
         cache=False if no_cache else None,
         max_cost_usd=max_cost,
+        to=to,
     )
     if not len(prepared.data):
         _complain(prepared)
         tell(f"no pair could be used; {to} was not written")
         return NO_VERDICT
-    prepared.data.write(to)
     return _report(prepared, to, f"{prepared.dropped:,} dropped (duplicates, or quotes not found)")
 
 
@@ -294,6 +294,8 @@ def _report(prepared: Prepared, to: Path, what: str) -> int:
 def _complain(prepared: Prepared) -> None:
     from evenhand.core.wording.words import count, safe
 
+    if prepared.recovered:
+        tell("an earlier attempt ended before its file was written: its replies were used again")
     if prepared.in_doubt:
         calls = count(prepared.in_doubt, "call")
         tell(f"in doubt: {calls} in flight when this was killed; they may have been charged for")

@@ -225,7 +225,8 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
         UsageError: There is no run, or all already exist.
         StoreError: One cannot be written.
     """
-    from evenhand.core.wording.words import safe
+    from evenhand.core.wording.words import count, safe
+    from evenhand.doors.importers.amounts import PossibleTrials
     from evenhand.doors.importers.import_report import ImportedFile
     from evenhand.engine.door import waited_for
     from evenhand.store.merging import keep_run
@@ -248,7 +249,13 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
         path = known.get(one.meta.id) if len(recordings.runs) > 1 else None
         new = path is None
         if path is None:
-            path = waited_for(keep_run(Path.cwd(), one.meta, one.trials(), one.labels))
+            possible = PossibleTrials()
+            trials = possible.of(one.trials())
+            path = waited_for(keep_run(Path.cwd(), one.meta, trials, one.labels))
+            if possible.changed:
+                tell(
+                    f"{count(possible.changed, 'trial')}: a time, a cost or a count that can't be right is left out"
+                )
         with RunFile.open(path) as run:
             imported.append(ImportedFile(path, run.meta, run.totals(), new))
     return imported

@@ -154,11 +154,16 @@ def show(id_: str, *, as_json: bool) -> int:
 @flag("--promotions", help="Print promotions instead of usage.")
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
     """Print the latest rows of .usage.jsonl, .eval.jsonl or .promotions.jsonl, unchanged."""
-    from evenhand.doors.prompt_directories.evidence import EVALS, PROMOTIONS, USAGE, read
+    from evenhand.doors.prompt_directories.evidence import EVALS, USAGE, promotions_of, read
+    from evenhand.doors.prompt_directories.prompt import read_prompt
     from evenhand.languages.documents.findings import Findings
 
-    name = EVALS if evals else PROMOTIONS if promotions else USAGE
-    rows = read(library_here().folder(id_) / name)
+    library = library_here()
+    folder = library.folder(id_)
+    if promotions and not evals:
+        rows = promotions_of(folder, read_prompt(library, folder.name, Findings()).meta.status)
+    else:
+        rows = read(folder / (EVALS if evals else USAGE))
     findings = Findings()
     rows.tell(findings)
     for hint in findings.hints:

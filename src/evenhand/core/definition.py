@@ -397,7 +397,7 @@ def changed_code(
 
 
 def code_now(before: ApplicationCode, folder: Path) -> ApplicationCode:
-    """Parts of the code as the files of this folder have them now; without files that it doesn't have."""
+    """Parts of the code, as the files of this folder have them now; without files that it doesn't have."""
     now: dict[str, str] = {}
     with_evals = {name.partition(":")[0] for name in before if ":" in name}
     for name in before:

@@ -50,6 +50,15 @@ _NONE = type(None)
 _PLAIN = frozenset({str, int, bool, bytes, type(None)})
 
 
+def without_surrogates(text: str) -> str:
+    """A text that any format can hold: U+FFFD stands for each lone surrogate.
+
+    >>> without_surrogates("half " + chr(0xD83D))
+    'half \ufffd'
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def encode(value: object, *, ordered: bool = True) -> bytes:
     """The value as canonical JSON.
 

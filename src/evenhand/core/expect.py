@@ -85,8 +85,18 @@ class Trial(Host, Protocol):
         """Who judges, for scorers that name nobody; None where nobody is named at all."""
         ...
 
-    def show(self, variables: Mapping[str, Any]) -> None:
-        """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
+    def show(
+        self,
+        variables: Mapping[str, Any],
+        description: str = "",
+        test: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keeps these as the trial's variables in the results: what the case's came to once files were read.
+
+        Args:
+            description: The case's line for people, where it has become another; empty where it hasn't.
+            test: What a config would write of its test, the same.
+        """
         ...
 
     def answered(self, prompt: Prompt, reply: Reply) -> None:

@@ -114,6 +114,7 @@ class LiveTrial:
         "prompt_text",
         "reply",
         "result",
+        "shown",
         "shows_thoughts",
         "spending",
         "suspended",
@@ -143,6 +144,7 @@ class LiveTrial:
         self.reply: Reply | None = None
         self.prompt_text = ""
         self.vars: Mapping[str, Any] = planned.case.vars
+        self.shown = planned.case.description, planned.test
         self.metadata: Mapping[str, Any] = planned.case.metadata
         if planned.case.tags:  # for slices
             self.metadata = {"tags": list(planned.case.tags), **planned.case.metadata}
@@ -290,9 +292,14 @@ class LiveTrial:
         self._settled[place] = outcome
         return outcome
 
-    def show(self, variables: Mapping[str, Any]) -> None:
-        """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
-        self.vars = variables
+    def show(
+        self,
+        variables: Mapping[str, Any],
+        description: str = "",
+        test: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.vars, before = variables, self.shown
+        self.shown = description or before[0], test or before[1]
 
     def answered(self, prompt: Prompt, reply: Reply) -> None:
         self.reply = reply
@@ -545,6 +552,7 @@ class LiveTrial:
         problem: TrialError | None,
     ) -> TrialResult:
         planned, spent = self.planned, self.spending
+        settled = self._expectations[: len(outcomes)]
         return TrialResult(
             index=planned.index,
             case=planned.case.id,
@@ -566,7 +574,7 @@ class LiveTrial:
             unpaid_usd=spent.unpaid_usd if spent.cached else None,
             prompt=self.prompt_text,
             vars=self.vars,
-            description=planned.case.description,
+            description=self.shown[0],
             metadata=self.metadata,
             log=self.log.text() if self.log else "",
             kept=self._kept,
@@ -574,19 +582,14 @@ class LiveTrial:
             scale=verdict.scale,
             judged=spent.judged,
             answer=beside(self.reply, spent, left_out=self.left_out),
-            test=planned.test,
+            test=self.shown[1],
             input=planned.case.input,
             expected=planned.case.expected,
             checks=self.checks,
             copy_key=copy_key_of(planned.case, planned.test),
             steps=() if self._step_log is None else self._step_log.kept(),
             content=content_of(planned.case, self.vars, planned.test),
-            definitions=tuple(
-                [
-                    one.definition or definition_of(one.scorer)
-                    for one in self._expectations[: len(outcomes)]
-                ]
-            ),
+            definitions=tuple([one.definition or definition_of(one.scorer) for one in settled]),
         )
 
 

@@ -151,7 +151,7 @@ def _words(run: RunFile, trials: int) -> list[_TableColumn]:
     # Counting words reads every output, which takes seconds in a large run.
     if trials > READ or run.path.stat().st_size > READ_BYTES:
         return []
-    means = [mean_in(run.meta, mean_of(cases)) for cases in run.word_sums()]
+    means = [mean_in(run.meta, mean_of(cases, floor=0.0)) for cases in run.word_sums()]
     if not any(mean is not None and mean.value >= WORDY for mean in means):
         return []
     return [_TableColumn("words", [mean_cell(mean, rounded, "") for mean in means])]

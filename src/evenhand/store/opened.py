@@ -209,10 +209,16 @@ def _checked(path: Path) -> sqlite3.Connection:
             try:
                 # SQLite opens a file only when something is read from it.
                 db.execute("select count(*) from sqlite_master")
-            except sqlite3.OperationalError:
-                # In a read-only folder, SQLite cannot make its shared-memory file, and does not need it: nobody writes.
+            except sqlite3.OperationalError as error:
                 db.close()
-                db = _connected(path, "immutable=1")
+                if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
+                    _take_back(path)
+                    db = _connected(path, "mode=ro")
+                else:
+                    _refuse_unread_log(path)
+                    # In a read-only folder, SQLite cannot make its shared-memory file, and does not need it: nobody
+                    # writes.
+                    db = _connected(path, "immutable=1")
             if not check(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path)):
                 raise StoreError(f"{path} is not a run file", hint=NO_RUN_FILE)  # noqa: TRY301 (closed below, like the others)
             if not has_table(db, "detail"):
@@ -222,6 +228,29 @@ def _checked(path: Path) -> sqlite3.Connection:
             db.close()
         raise
     return db
+
+
+def _take_back(path: Path) -> None:
+    """Takes back what a process that was killed while it added to a run had written of it: nothing of it counts."""
+    try:
+        with closing(_connected(path, "mode=rw")) as db:
+            db.execute("select count(*) from sqlite_master")
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"{path} was being changed by a process that was killed, and what that left can't be taken back: {error}",
+            hint="Make the file and its folder writable, and read it once.",
+        ) from error
+
+
+def _refuse_unread_log(path: Path) -> None:
+    """Raises for a run whose log has what was written last: read without it, trials that are there would be missing."""
+    log = path.with_name(f"{path.name}-wal")
+    if log.is_file() and log.stat().st_size:
+        raise StoreError(
+            f"{path} was left by a process that was killed: what it wrote last is in {log.name}, which can't be read in"
+            " a folder that can't be written",
+            hint="Copy both files to a folder that can be written.",
+        )
 
 
 def _hide_all_but(db: sqlite3.Connection, places: Iterable[int]) -> tuple[int, int]:

@@ -13,6 +13,7 @@ import fcntl
 import itertools
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,25 @@ def created(path: Path, mode: int = 0o666, name: str | None = None) -> Iterator[
             if isinstance(error, FileExistsError) or os.path.lexists(path):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
             file.replace(path)  # a file system without links
+
+
+@contextlib.contextmanager
+def created_folder(path: Path) -> Iterator[Path]:
+    """A new folder that is there when it is whole, unless something is raised. A folder with files is left alone.
+
+    Raises:
+        OSError: It cannot be written, or something is there already.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with beside(path) as held:  # nobody else has a folder of this name while its file is held
+        folder = held.with_name(f"{held.name}.new")
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            folder.mkdir()
+            yield folder
+            folder.rename(path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def written_to(path: Path) -> contextlib.AbstractContextManager[Path]:

@@ -268,6 +268,9 @@ def matching(known: Iterable[Path], ref: str) -> list[Path]:
     return same or [path for _, path in begun]
 
 
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
 def find(start: Path, ref: str | None) -> Path:
     """The run meant by somebody who stands in `start`: an id, the start of one, a file, or the latest for None.
 
@@ -284,6 +287,12 @@ def find(start: Path, ref: str | None) -> Path:
             if hint := another_kind(path):
                 raise UsageError(f"{ref} is not a run", hint=hint)
             return path.absolute()
+        if remote := _REMOTE.match(ref):
+            raise UsageError(  # not quoted, as it may have a password in it
+                f"a run of a remote ({remote[0]}…) can be read, but not used here",
+                hint="`show`, `export`, `compare`, `view` and `runs history` read remotes. For anything else, name a"
+                " run of this machine.",
+            )
         raise UsageError(f"{ref}: there is no such run file")
     known = newest_first(files(start))
     if ref and Path(ref).is_file() and not matching(known, ref):

@@ -243,6 +243,21 @@ async def test_a_file_in_which_nobody_wrote_a_verdict_is_no_labels_of_anybody(
     ]
 
 
+async def test_a_sheet_of_another_run_is_one_message(make_run: Make, tmp_path: Path):
+    """And not one for each of its rows."""
+    run = await a_run(make_run, 30)
+    path = tmp_path / "draw.csv"
+    write_items(run, list(drawn_items(run, [draw(run, 20, seed=1)])), path)
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    _write(path, [{**row, "case": "of another run", "verdict": "pass"} for row in rows])
+    with pytest.raises(
+        UsageError, match=r"20 rows don.t fit this run\. The first, in line 2: item"
+    ) as no:
+        read_labels(run, path)
+    assert len(str(no.value).splitlines()) == 2
+
+
 async def test_labels_also_go_through_json_lines(make_run: Make, tmp_path: Path):
     """The same columns as keys; texts are as they are, an empty verdict or null is none, each wrong line is said."""
     run = await a_run(make_run, 30)

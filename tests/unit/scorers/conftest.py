@@ -62,7 +62,7 @@ class FakeTrial:
     def expect(self, expectation: Expectation) -> None:
         raise NotImplementedError
 
-    def show(self, variables: object) -> None:
+    def show(self, variables: object, description: str = "", test: object = None) -> None:
         raise NotImplementedError
 
     async def load(self, path: Path, name: str) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -486,6 +487,39 @@ async def test_a_run_can_be_looked_at_in_a_folder_that_cannot_be_written(open_fo
     assert "cannot be written" in said
     for folder in (open_folder / "runs", open_folder / "locks"):
         folder.chmod(0o755)
+
+
+async def test_a_killed_run_is_not_read_without_its_log(open_folder: Path):
+    """SQLite reads a log only where it can make a file beside it. Trials that are in the log would be missing."""
+    journal = Journal.create(open_folder / "home" / "runs", meta())
+    await journal.settle(
+        TrialResult(index=0, case="a", variant=0, repeat=0, outcome="pass", score=1.0)
+    )
+    log = Path(f"{journal.path}-wal")
+    async with asyncio.timeout(20):
+        while not log.stat().st_size:  # it is written by another thread
+            await asyncio.sleep(0.01)
+    runs = open_folder / "runs"
+    runs.mkdir(0o755)
+    for end in ("", "-wal"):  # as an artifact of CI holds it
+        copy = shutil.copy(f"{journal.path}{end}", f"{runs / journal.path.name}{end}")
+        Path(copy).chmod(0o444)
+    await journal.finish("finished")
+    runs.chmod(0o555)
+    said = as_nobody(
+        """
+        from evenhand.store.runfile import RunFile
+        try:
+            with RunFile.open(Path(sys.argv[1])) as run:
+                print(run.totals().trials)
+        except StoreError as error:
+            print(error)
+        """,
+        runs / journal.path.name,
+    )
+    runs.chmod(0o755)
+    assert f"what it wrote last is in {journal.path.name}-wal" in said
+    assert "Copy both files to a folder that can be written." in said
 
 
 def test_a_folder_that_cannot_be_written_keeps_no_run_and_says_where_else_to(open_folder: Path):

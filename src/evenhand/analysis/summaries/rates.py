@@ -220,7 +220,10 @@ def latencies(run: RunFile) -> list[Mean | None]:
     """The mean latency of each column, in seconds; None for a column that was not asked."""
     sums = run.sums()
     return [
-        mean_in(run.meta, mean_of(_of_units(sums.latencies_by_case(variant.index), groups)))
+        mean_in(
+            run.meta,
+            mean_of(_of_units(sums.latencies_by_case(variant.index), groups), floor=0.0),
+        )
         for variant, groups in zip(run.meta.variants, run.groups(), strict=True)
     ]
 
@@ -336,7 +339,9 @@ def known_scale(declared: Scale | None, least: float, most: float) -> Scale | No
     return None
 
 
-def mean_of(cases: Iterable[OfCase], scale: Scale | None = None) -> Mean | None:
+def mean_of(
+    cases: Iterable[OfCase], scale: Scale | None = None, *, floor: float | None = None
+) -> Mean | None:
     """A mean over cases with its interval, 95 %; None where no trial has a value.
 
     On a known scale a trial in error may have had any value on it. Otherwise it may have had any that a case has, and
@@ -346,6 +351,7 @@ def mean_of(cases: Iterable[OfCase], scale: Scale | None = None) -> Mean | None:
         cases: For each case, or cluster of cases, the sum over its trials, how many have a value, and how many are in
             error.
         scale: The lowest and the highest value there can be; None where nobody knows.
+        floor: The lowest alone, where there is no highest: seconds, dollars and words begin at 0.
     """
     from evenhand.stats.paired_difference import FEWEST  # noqa: PLC0415 (a run of checks alone has no mean)
 
@@ -364,7 +370,10 @@ def mean_of(cases: Iterable[OfCase], scale: Scale | None = None) -> Mean | None:
     least = interval(sums.units(ends[0]))
     # Without errors both are the same, and the second costs as much as the first.
     most = interval(sums.units(ends[1])) if any(sums.errors) else least
-    return Mean(value, least and least[1], most and most[2], n, scale is not None)
+    low = least and least[1]
+    if low is not None and floor is not None:
+        low = max(floor, low)
+    return Mean(value, low, most and most[2], n, scale is not None)
 
 
 class _Sums:

@@ -268,7 +268,7 @@ def _means(
         if missing:
             cases = list(_sums_with_missing(run.meta, variant, cases, missing))
         least, most = _ends(cases, scale)
-        mean = mean_of(cases, scale)
+        mean = mean_of(cases, scale, floor=0.0 if required.metric in LOWER else None)
         yield Held(
             requirement=required,
             variant=variant,

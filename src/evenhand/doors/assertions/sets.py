@@ -71,6 +71,7 @@ def _component(outcome: Outcome) -> Mapping[str, Any]:
         "metric": outcome.metric,
         **({"weight": outcome.weight} if outcome.weight != 1 else {}),
         **({"error": outcome.error} if outcome.error else {}),
+        **({"named": dict(outcome.named)} if outcome.named else {}),
     }
 
 

@@ -114,6 +114,8 @@ def look_for_key(models: EvalSetRoster, model: object) -> None:
 def begun(home: Path, fingerprint: str, *, errors: bool = True) -> Path | None:
     """The latest run of a plan, where it did not finish, and nobody is writing it; else None.
 
+    One whose cases were to be written to a file, and weren't, has not finished.
+
     Args:
         errors: One that finished with errors counts as well: they are tried again.
     """
@@ -122,8 +124,18 @@ def begun(home: Path, fingerprint: str, *, errors: bool = True) -> Path | None:
             with RunFile.open(path) as run:
                 if run.meta.fingerprint != fingerprint:
                     continue
-                done = run.meta.status == "finished" and not (errors and run.totals().errors)
-                return None if done or run.alive else path
+                finished = run.meta.status == "finished" and not (errors and run.totals().errors)
+                return None if run.alive or (finished and not unwritten(run)) else path
         except StoreError:
             continue
     return None
+
+
+UNWRITTEN = "to"
+"""The key of a run's config that says to which file its cases are written in the end. A note says that they were."""
+
+
+def unwritten(run: RunFile) -> bool:
+    """Whether a run ended before its cases were in the file that they were asked for."""
+    finished = run.meta.status == "finished"
+    return finished and UNWRITTEN in run.meta.config and not run.remarks.note

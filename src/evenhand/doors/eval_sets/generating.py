@@ -21,7 +21,13 @@ from evenhand.core.ranges import PER_DOCUMENT
 from evenhand.core.record import Record
 from evenhand.doors.eval_sets.caseplan import case_plan, look_for_key, models_for, only_column
 from evenhand.doors.eval_sets.dataset import Dataset
-from evenhand.doors.eval_sets.preparing import Prepared, settled
+from evenhand.doors.eval_sets.preparing import (
+    Prepared,
+    destination,
+    earlier_attempt,
+    settled,
+    written,
+)
 from evenhand.engine.door import Settings
 from evenhand.scorers.judge_prompt import judge_prompt, template
 from evenhand.scorers.judge_reply import the_object
@@ -70,6 +76,7 @@ def generate(
     cache: bool | None = None,
     max_cost_usd: float | None = None,
     home: Path | None = None,
+    to: Path | None = None,
 ) -> Prepared:
     """Writes cases about documents, and waits for it.
 
@@ -85,10 +92,11 @@ def generate(
         cache: Whether replies may come from the cache.
         max_cost_usd: No call is sent that could take it past this.
         home: The folder that keeps runs.
+        to: The file that the cases are written to; it stays as it is if there are none.
 
     Raises:
         ConfigError: All that is wrong with the documents, or the model's name.
-        UsageError: The number is not from 1 to 50, or there are no documents.
+        UsageError: The number is not from 1 to 50, there are no documents, or the file cannot be written.
         ProviderError: The model cannot be asked at all.
         BudgetStop: The next call could pass `max_cost_usd`; what was written is kept, and found again for nothing.
         StoreError: The run cannot be kept.
@@ -113,7 +121,12 @@ def generate(
         _Writing(writer, per_document),
         [data.fingerprint, str(per_document), writer.id, template("dataset/pairs").version],
         models,
-        config={"model": writer.id, "per_document": per_document, "documents": list(texts)},
+        config={
+            "model": writer.id,
+            "per_document": per_document,
+            "documents": list(texts),
+            **destination(to),
+        },
     )
     settings = Settings(
         home=home or home_for(place),
@@ -121,7 +134,8 @@ def generate(
         cache=cache,
         max_cost_usd=max_cost_usd,
     )
-    with settled(plan, settings) as run:
+    earlier = earlier_attempt(plan, settings)
+    with settled(plan, settings, earlier) as run:
         errors: dict[str, str] = {}
         cases: dict[str, Case] = {}
         asked_before: dict[str, list[frozenset[str]]] = {}
@@ -144,7 +158,7 @@ def generate(
                 case = _case(pair, trial.metadata, output["by"])
                 cases[case.id] = case
         totals = run.totals()
-        return Prepared(
+        prepared = Prepared(
             data=Dataset(cases.values(), "generated"),
             errors=errors,
             asked=len(pieces),
@@ -152,7 +166,9 @@ def generate(
             cost_usd=totals.cost_usd,
             calls=totals.calls,
             in_doubt=len(run.in_doubt()),
+            recovered=earlier.unwritten,
         )
+        return written(prepared, run.path, to)
 
 
 class _Writing(Record, frozen=True):

@@ -6,6 +6,7 @@ answer is, and `sub_questions`, of the question. It is a run like any other: jou
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,18 +14,20 @@ from typing import Any
 
 from evenhand.core.case import Case
 from evenhand.core.encoding import encode
-from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
+from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, StoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.doors.eval_sets.answer_material import answered_of
 from evenhand.doors.eval_sets.caseplan import (
+    UNWRITTEN,
     begun,
     case_plan,
     look_for_key,
     models_for,
     only_column,
+    unwritten,
 )
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.running import shown
@@ -34,7 +37,9 @@ from evenhand.scorers.judge_prompt import template
 from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS, Facts
 from evenhand.scorers.rag.material import text_in
 from evenhand.scorers.rag.questions import find_facts
+from evenhand.store.remarks import remark
 from evenhand.store.run_lookup import home_for
+from evenhand.store.runfile import RunFile
 
 PARTS = (REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS)
 PREPARED_BY = "prepared_by"
@@ -56,6 +61,7 @@ class Prepared(Record, frozen=True, kw_only=True):
         cost_usd: Dollars; None where a price is not known.
         calls: Model calls, replayed ones included.
         in_doubt: Calls that were in flight when an earlier attempt was killed: they may have been charged for too.
+        recovered: All replies are those of an earlier attempt, which ended before its file was written.
     """
 
     data: Dataset
@@ -65,6 +71,7 @@ class Prepared(Record, frozen=True, kw_only=True):
     cost_usd: float | None
     calls: int
     in_doubt: int = 0
+    recovered: bool = False
 
 
 def enrich(
@@ -77,6 +84,7 @@ def enrich(
     cache: bool | None = None,
     max_cost_usd: float | None = None,
     home: Path | None = None,
+    to: Path | None = None,
 ) -> Prepared:
     """Finds what is not yet stored with the cases, and waits for it. What is stored is left as it is.
 
@@ -89,9 +97,10 @@ def enrich(
         cache: Whether replies may come from the cache.
         max_cost_usd: No call is sent that could take it past this.
         home: The folder that keeps runs.
+        to: The file that the cases are written to.
 
     Raises:
-        UsageError: Nobody is named to judge, or there is no such part.
+        UsageError: Nobody is named to judge, there is no such part, or the file cannot be written.
         ProviderError: The judge cannot be asked at all.
         BudgetStop: The next call could pass `max_cost_usd`; what was found is kept, and found again for nothing.
         StoreError: The run cannot be kept.
@@ -114,7 +123,7 @@ def enrich(
         _Enriching(models.judge, tuple(parts)),
         [data.fingerprint, encode(list(parts)), models.judge.id, template("rag/facts").version],
         models,
-        config={"parts": list(parts), "judge": models.judge.id},
+        config={"parts": list(parts), "judge": models.judge.id, **destination(to)},
     )
     settings = Settings(
         home=home or home_for(place),
@@ -122,7 +131,8 @@ def enrich(
         cache=cache,
         max_cost_usd=max_cost_usd,
     )
-    with settled(plan, settings) as run:
+    earlier = earlier_attempt(plan, settings)
+    with settled(plan, settings, earlier) as run:
         results = {trial.index: trial for trial in run.trials()}
         cases: list[Case] = []
         errors: dict[str, str] = {}
@@ -135,16 +145,17 @@ def enrich(
         totals = run.totals()
         calls = sum(trial.calls > 0 for trial in results.values())
         doubts = len(run.in_doubt())
-        enriched = Dataset(cases, data.name)
-        return Prepared(
-            data=enriched,
+        prepared = Prepared(
+            data=Dataset(cases, data.name),
             errors=errors,
             asked=calls,
             dropped=0,
             cost_usd=totals.cost_usd,
             calls=totals.calls,
             in_doubt=doubts,
+            recovered=earlier.unwritten,
         )
+        return written(prepared, run.path, to)
 
 
 class _Enriching(Record, frozen=True):
@@ -171,22 +182,63 @@ class _Enriching(Record, frozen=True):
         return {**stored, PREPARED_BY: by}
 
 
-def settled(plan: Plan, settings: Settings) -> Run:
-    """The run of a plan, gone on with where an earlier one of the same plan did not finish.
+class Earlier(Record, frozen=True):
+    """An attempt that is gone on with.
+
+    Attributes:
+        path: Its run; None for none.
+        unwritten: It had finished its calls, and ended before its file was written.
+    """
+
+    path: Path | None
+    unwritten: bool
+
+
+def destination(to: Path | None) -> Mapping[str, str]:
+    """What a run's config says of the file that its cases are written to."""
+    return {} if to is None else {UNWRITTEN: str(to)}
+
+
+def earlier_attempt(plan: Plan, settings: Settings) -> Earlier:
+    """The latest attempt at a plan that did not come to its end."""
+    assert settings.home is not None  # noqa: S101 (whoever plans says where)
+    # Unusable answers are kept in their run: who wants no cache wants others.
+    path = begun(settings.home, plan.fingerprint, errors=settings.cache is not False)
+    if path is None:
+        return Earlier(None, False)
+    with RunFile.open(path) as run:
+        return Earlier(path, unwritten(run))
+
+
+def settled(plan: Plan, settings: Settings, earlier: Earlier) -> Run:
+    """The run of a plan, gone on with where an earlier attempt did not finish.
 
     Raises:
         ProviderError: It was stopped.
         BudgetStop: The next call could pass the budget.
         StoreError: The run cannot be kept.
     """
-    assert settings.home is not None  # noqa: S101 (whoever plans says where)
-    # Unusable answers are kept in their run: who wants no cache wants others.
-    earlier = begun(settings.home, plan.fingerprint, errors=settings.cache is not False)
     with shown(plan, None) as show:
-        finished = waited_for(settle(plan, settings, resume=earlier, progress=show))
+        finished = waited_for(settle(plan, settings, resume=earlier.path, progress=show))
     if finished.ending.status != "finished":
         raise _stopped(finished)
     return Run.open(finished.path)
+
+
+def written(prepared: Prepared, run: Path, to: Path | None) -> Prepared:
+    """Writes the cases to the file that they were asked for, and notes that in their run.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    if to is not None:
+        if len(prepared.data):
+            prepared.data.write(to)
+        with contextlib.suppress(
+            StoreError
+        ):  # the next attempt uses its replies once more, and says so
+            remark(run, {"note": f"written to {to}"})
+    return prepared
 
 
 def _stopped(finished: Finished) -> EvenhandError:

@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +24,8 @@ from evenhand.store.home import turn
 USAGE = ".usage.jsonl"
 EVALS = ".eval.jsonl"
 PROMOTIONS = ".promotions.jsonl"
+PENDING = ".promotions.pending.jsonl"
+"""The row of a promotion that is under way. One that was killed leaves it."""
 
 Row = Mapping[str, Any]
 
@@ -95,6 +97,37 @@ def append(path: Path, row: Row) -> None:
     except OSError as error:
         why = "it is a link" if error.errno == errno.ELOOP else error.strerror or error
         raise StoreError(f"{path} cannot be written: {why}") from error
+
+
+def promotions_of(folder: Path, status: str) -> EvidenceRows:
+    """The promotions of a prompt that has this status now, without one that was killed before it came about.
+
+    Raises:
+        StoreError: They are there, and cannot be read.
+    """
+    promotions, pending = read(folder / PROMOTIONS), read(folder / PENDING).rows
+    if pending and promotions.rows[-1:] == pending[-1:] and pending[-1].get("to") != status:
+        return replace(promotions, rows=promotions.rows[:-1], lines=promotions.lines[:-1])
+    return promotions
+
+
+def withdraw(folder: Path, status: str) -> None:
+    """Takes back the row of a promotion that was killed before it came about.
+
+    Raises:
+        StoreError: It cannot be taken back.
+    """
+    path, pending = folder / PROMOTIONS, read(folder / PENDING).rows
+    try:
+        if len(promotions_of(folder, status).rows) < len(read(path).rows):
+            with _opened(path) as fd, turn(fd):
+                end = encode(pending[-1]) + b"\n"
+                size = os.fstat(fd).st_size
+                if os.pread(fd, len(end), max(0, size - len(end))) == end:
+                    os.ftruncate(fd, size - len(end))
+        (folder / PENDING).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager

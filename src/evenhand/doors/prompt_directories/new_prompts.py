@@ -23,6 +23,7 @@ from evenhand.doors.prompt_directories.library import (
 from evenhand.doors.prompt_directories.prompt import PromptFolder, read_prompt
 from evenhand.doors.prompt_directories.writing import set_meta, write
 from evenhand.languages.documents.findings import Findings, shown_path
+from evenhand.store.replacing import created_folder
 
 _TEMPLATE = """\
 <prompt>
@@ -61,33 +62,38 @@ def new(library: Library, id: str, source: str = "") -> Path:
     folder = library.prompts / id
     if folder.exists():
         raise UsageError(f"{shown_path(folder)} already exists; nothing was written")
-    if source:
-        return _copied(library, library.folder(source), folder, id)
+    origin = library.folder(source) if source else None
+    try:
+        with created_folder(folder) as fresh:
+            if origin is None:
+                _write_first(fresh, id)
+            else:
+                _copy(library, origin, fresh, id)
+    except OSError as error:
+        raise StoreError(f"{shown_path(folder)} cannot be written: {error.strerror}") from error
+    return folder
+
+
+def _write_first(folder: Path, id: str) -> None:
     title = re.sub(r"[-_.]+", " ", id).capitalize()
     inputs = "\n  - {name: text, required: true}"
     write(folder / META, _meta(id, title, f"{title}.", inputs))
     write(folder / TEMPLATE, _TEMPLATE)
     write(folder / EVAL, _EVAL)
     write(folder / EXAMPLES / "first" / INPUTS, "text: The library opens at nine.\n")
-    return folder
 
 
-def _copied(library: Library, source: Path, folder: Path, id: str) -> Path:
-    try:
-        folder.mkdir(parents=True)
-        for name in FILES:
-            path = source / name
-            if name == ALIASES or not path.exists():
-                continue
-            if path.is_dir():
-                shutil.copytree(path, folder / name, symlinks=True)
-            else:
-                shutil.copy2(path, folder / name, follow_symlinks=False)
-    except OSError as error:
-        raise StoreError(f"{shown_path(folder)} cannot be written: {error.strerror}") from error
-    copy = read_prompt(library, id, Findings())
+def _copy(library: Library, source: Path, folder: Path, id: str) -> None:
+    for name in FILES:
+        path = source / name
+        if name == ALIASES or not path.exists():
+            continue
+        if path.is_dir():
+            shutil.copytree(path, folder / name, symlinks=True)
+        else:
+            shutil.copy2(path, folder / name, follow_symlinks=False)
+    copy = read_prompt(library, folder.name, Findings())  # not yet under its own name
     set_meta(copy, id=id, status="draft", version="0.1.0", created=today(), updated=today())
-    return folder
 
 
 def _meta(id: str, title: str, summary: str, inputs: str) -> str:

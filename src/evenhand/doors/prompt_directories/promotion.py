@@ -1,4 +1,9 @@
-"""Promotes a prompt where its evidence is enough, and keeps who did it, from what, and on what grounds."""
+"""Promotes a prompt where its evidence is enough, and keeps who did it, from what, and on what grounds.
+
+How this works: a promotion is a row and a new status in meta.yml. While it is under way, the row stands in a file of
+its own, too. If it is killed, that file is left. Where meta.yml wasn't changed yet, the row doesn't count then, and the
+next promotion takes it back.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,15 @@ import getpass
 
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
-from evenhand.doors.prompt_directories.evidence import PROMOTIONS, append, now
-from evenhand.doors.prompt_directories.new_prompts import bumped
+from evenhand.doors.prompt_directories.evidence import (
+    PENDING,
+    PROMOTIONS,
+    append,
+    now,
+    today,
+    withdraw,
+)
+from evenhand.doors.prompt_directories.library import META
 from evenhand.doors.prompt_directories.promotion_rules import (
     Gate,
     evidence_of,
@@ -18,6 +30,7 @@ from evenhand.doors.prompt_directories.promotion_rules import (
 )
 from evenhand.doors.prompt_directories.prompt import PromptFolder, Status
 from evenhand.doors.prompt_directories.runs import KeptRuns
+from evenhand.doors.prompt_directories.writing import meta_with, write
 from evenhand.store.run_lookup import home_for
 
 
@@ -45,8 +58,10 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
         reason: Why.
 
     Raises:
-        UsageError: It is ready already, or there is no reason.
+        UsageError: It is ready already, there is no reason, or its meta.yml can't be changed.
+        StoreError: It cannot be written.
     """
+    withdraw(prompt.path, prompt.meta.status)
     target = next_status(prompt)
     if force and not reason.strip():
         raise UsageError(
@@ -75,8 +90,12 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
         "version": prompt.meta.version,
         "by": _who(),
     }
+    text = meta_with(prompt, updated=today(), status=target)
+    pending = prompt.path / PENDING
+    append(pending, row)
     append(prompt.path / PROMOTIONS, row)  # first: a promotion without its row would leave no trace
-    bumped(prompt, status=target)
+    write(prompt.path / META, text)
+    pending.unlink(missing_ok=True)
     return Promoted(target, missing, done=True, gates=checked)
 
 

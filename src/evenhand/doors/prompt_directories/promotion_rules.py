@@ -17,7 +17,14 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.doors.prompt_directories.content import content_of
 from evenhand.doors.prompt_directories.eval_yml import EvalFile, read_eval
-from evenhand.doors.prompt_directories.evidence import EVALS, PROMOTIONS, USAGE, Row, number, read
+from evenhand.doors.prompt_directories.evidence import (
+    EVALS,
+    USAGE,
+    Row,
+    number,
+    promotions_of,
+    read,
+)
 from evenhand.doors.prompt_directories.evidence_rules import (
     Evidence,
     full_evals,
@@ -90,7 +97,7 @@ def evidence_of(
     return Evidence(
         usage=read(prompt.path / USAGE),
         evals=read(prompt.path / EVALS),
-        promotions=read(prompt.path / PROMOTIONS),
+        promotions=promotions_of(prompt.path, prompt.meta.status),
         content=content_of(prompt, suite),
         model=sent_to(prompt, suite),
         own_model=model_id(prompt.meta.model),

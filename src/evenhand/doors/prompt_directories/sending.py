@@ -230,6 +230,8 @@ def killed_send(prompt: PromptFolder) -> str:
                 return f"the last send was killed after its answer, which is paid for: evenhand show {path}"
             if run.in_doubt():
                 return "the last send was killed while its call was in flight: it may have been charged for"
+            if any(call.end is not None and not call.end.error for call in run.calls()):
+                return "the last send was killed after its answer, which is paid for, and before it was recorded"
     return ""
 
 

@@ -32,7 +32,17 @@ def write(path: Path, text: str) -> bool:
 
 
 def set_meta(prompt: PromptFolder, **fields: str) -> None:
-    """Gives fields of meta.yml that are texts of one line new values. Everything else in it stays as it is written.
+    """Gives fields of meta.yml new values, as `meta_with` has them.
+
+    Raises:
+        UsageError: A field is not there on a line of its own.
+        StoreError: It cannot be written.
+    """
+    write(prompt.path / META, meta_with(prompt, **fields))
+
+
+def meta_with(prompt: PromptFolder, **fields: str) -> str:
+    """The text of meta.yml with new values of fields that are texts of one line. Everything else stays as it is.
 
     Raises:
         UsageError: A field is not there on a line of its own.
@@ -43,7 +53,9 @@ def set_meta(prompt: PromptFolder, **fields: str) -> None:
         lines = file.read().splitlines(keepends=True)
     for name, value in fields.items():
         line = prompt.at(name).resolved().line
-        pattern = re.compile(rf"(\s*(['\"]?){name}\2\s*:\s*)([^#\r\n]*?)(\s*(?:#[^\r\n]*)?[\r\n]*)")
+        pattern = re.compile(
+            rf"(\s*(['\"]?){name}\2\s*:[ \t]*)([^#\s][^#\r\n]*?)(\s*(?:#[^\r\n]*)?[\r\n]*)"
+        )
         match = pattern.fullmatch(lines[line - 1]) if 0 < line <= len(lines) else None
         if match is None:
             raise UsageError(
@@ -51,4 +63,4 @@ def set_meta(prompt: PromptFolder, **fields: str) -> None:
                 hint=f"Write {name}: {value} on one.",
             )
         lines[line - 1] = f"{match[1]}{value}{match[4]}"
-    write(path, "".join(lines))
+    return "".join(lines)

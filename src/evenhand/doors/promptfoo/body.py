@@ -16,6 +16,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Model, Prompt, Reply, Usage
 from evenhand.core.record import MutableRecord
 from evenhand.core.score import Outcome, Verdict
+from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.assertions.assertion import Cell
 from evenhand.doors.assertions.transform import transformed, transformed_vars
 from evenhand.doors.promptfoo.case_variables import worked_out
@@ -45,14 +46,14 @@ class CellBody(MutableRecord, kw_only=True):
     trial_hooks: TrialHooks | None = None
     test_document: Mapping[str, Any] = msgspec.field(default_factory=dict)
     output: object = None
+    changed: bool = False
+    """A hook has made another test of it, with its own rule."""
     problem: Problem | None = None
     """It is asked for the sake of those that go on from its answer, and comes to no verdict itself."""
 
     async def __call__(self, trial: Trial) -> object:
         if self.trial_hooks is not None:
-            before = self.trial_hooks.before(trial, self.test, self.variables, self.test_document)
-            self.test, self.variables = await before
-            trial.show(self.variables)
+            await self._hooked(self.trial_hooks, trial)
         test, pair, earlier = self.test, self.pair, self.earlier
         variables, filled = await self._variables(trial)
         provider, request = pair.subject.provider, pair.asked(test)
@@ -103,6 +104,20 @@ class CellBody(MutableRecord, kw_only=True):
         for make in test.expected.makes:
             trial.expect(make(cell))
         return output
+
+    async def _hooked(self, hooks: TrialHooks, trial: Trial) -> None:
+        """Has the hooks change the test before anything is asked, and the results show what they made of it."""
+        planned = self.test
+        self.test, self.variables, document = await hooks.before(
+            trial, planned, self.variables, self.test_document
+        )
+        before = {key: value for key, value in self.test_document.items() if key != "vars"}
+        if document == before:
+            trial.show(self.variables)
+            return
+        self.test_document, self.changed = document, True
+        trial.show(self.variables, description=self.test.description, test=self.test.shown)
+        trial.mark(self.test.metadata)
 
     async def _talked(
         self,
@@ -161,6 +176,9 @@ class CellBody(MutableRecord, kw_only=True):
     ) -> Verdict:
         """The verdict, once the test's own scoring and the hooks have seen it."""
         test = self.test
+        if self.changed:
+            expected = test.expected
+            verdict = verdict_rule(test.threshold, expected.binding, expected.excusing)(outcomes)
         if test.scoring and (outcomes or test.expected.contests):
             from evenhand.doors.promptfoo.scoring import scored  # noqa: PLC0415 (few tests have one)
 
@@ -169,8 +187,14 @@ class CellBody(MutableRecord, kw_only=True):
             )
         if self.trial_hooks is None:
             return verdict
+        metadata = test.metadata if self.changed else trial.case.metadata
         return await self.trial_hooks.after(
-            trial, self.test_document, self.output, outcomes, verdict
+            trial,
+            self.test_document,
+            metadata=metadata,
+            output=self.output,
+            outcomes=outcomes,
+            verdict=verdict,
         )
 
     async def _variables(self, trial: Trial) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

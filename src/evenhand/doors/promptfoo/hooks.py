@@ -216,8 +216,8 @@ class TrialHooks:
         test: Test,
         variables: Mapping[str, Any],
         test_document: Mapping[str, Any],
-    ) -> tuple[Test, Mapping[str, Any]]:
-        """The test as the hooks leave it, and its variables.
+    ) -> tuple[Test, Mapping[str, Any], Mapping[str, Any]]:
+        """The test as the hooks leave it, its variables, and the test as a config would write it then.
 
         Args:
             test_document: The test with its defaults, as a config would write it.
@@ -226,7 +226,7 @@ class TrialHooks:
             CodeError: One of them raised, or left something that is no test.
         """
         if not self.hooks.at("beforeEach"):
-            return test, variables
+            return test, variables, test_document
         before = {**test_document, "vars": dict(variables)}
         context = await self.hooks.called(trial, "beforeEach", {"test": before})
         after = cast("dict[str, Any]", context["test"])
@@ -254,12 +254,13 @@ class TrialHooks:
         names = frozenset(values)
         # A hook may have taken variables away; these would be looked up by name later.
         test = replace(test, files=test.files & names, tagged=test.tagged & names)
-        return test, values
+        return test, values, {key: value for key, value in after.items() if key != "vars"}
 
     async def after(
         self,
         trial: Trial,
         test_document: Mapping[str, Any],
+        metadata: Mapping[str, Any],
         output: object,
         outcomes: Sequence[Outcome],
         verdict: Verdict,
@@ -283,7 +284,7 @@ class TrialHooks:
         settled = _verdict(verdict)
         result: dict[str, Any] = {
             **settled,
-            "metadata": dict(trial.case.metadata),
+            "metadata": dict(metadata),
             "vars": dict(trial.vars),
             "testCase": test,
             "prompt": {"raw": trial.prompt_text, "label": trial.variant.prompt},

@@ -105,7 +105,7 @@ def assembled(spans: Iterable[SpanStep]) -> AssembledTrace:
         root=root,
         answers=models,
         start=start,
-        seconds=_seconds(root, whole, start),
+        seconds=_seconds(root, whole, start, problems),
         problems=problems,
         spans=whole,
     )
@@ -279,9 +279,13 @@ def _root(nodes: Iterable[Node]) -> SpanStep | None:
     return top.span if top is not None else None
 
 
-def _seconds(root: SpanStep | None, spans: Sequence[SpanStep], start: int | None) -> float | None:
+def _seconds(
+    root: SpanStep | None, spans: Sequence[SpanStep], start: int | None, problems: Problems
+) -> float | None:
     took_s = root.took_s if root is not None else None
-    if took_s is not None and sum(not one.parent for one in spans) <= 1:
+    # Pieces whose parents are not there are as long together as from the first to the last.
+    cut_off = 0 if root is None or not root.parent else problems.orphans + problems.circles
+    if took_s is not None and sum(not one.parent for one in spans) + cut_off <= 1:
         return took_s
     ends = [one.end for one in spans if one.end is not None]
     # If all of them ended before the first began, nobody knows.

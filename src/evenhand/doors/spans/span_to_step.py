@@ -218,8 +218,9 @@ def _error(span: RawSpan) -> str:
         if event.name == "exception":
             parts = (event.attributes.get(f"exception.{part}") for part in ("type", "message"))
             return kept_text(": ".join(str(part) for part in parts if part))
+    # It is there where an operation failed, whatever the status says that nobody set.
     failed = span.attributes.get("error.type")
-    return str(failed) if span.status == "error" and failed else ""
+    return str(failed) if failed else ""
 
 
 def _about(span: RawSpan, dialect: Dialect | None) -> dict[str, Any]:

@@ -24,6 +24,7 @@ NoteKind = Literal["translated", "changed", "left_out"]
 """Carried over · carried over, but not as it was · not carried over."""
 
 MOST_TOKENS = 1 << 53  # beyond it, JavaScript's whole numbers are not exact
+MOST_USD = 1e9  # as no price is higher: so that sums of costs stay numbers
 LAST_SECOND = 253_402_300_799
 """The end of the year 9999."""
 DEEPEST = 60

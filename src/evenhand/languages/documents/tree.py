@@ -179,6 +179,16 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
             findings.problem(Place(path, conflict, 1), UNRESOLVED, RESOLVE)
             return None
         mark = error.problem_mark or error.context_mark
+        if mark is not None and _ESCAPE.search(str(error.problem)):
+            here = text.splitlines()[mark.line]
+            start = max(0, here.rfind("\\", 0, mark.column + 1))
+            escape = re.match(r"\\(?:[uUx][0-9a-fA-F]*|.?)", here[start:])
+            findings.problem(
+                Place(path, mark.line + 1, start + 1),
+                f"is not YAML: {escape[0] if escape else here} means nothing in double quotes",
+                "Use single quotes, in which a backslash is one, or write \\\\ for it.",
+            )
+            return None
         if error.context_mark is not None and "quoted scalar" in str(error.context):
             opened = Place(path, error.context_mark.line + 1, error.context_mark.column + 1)
             findings.problem(
@@ -199,6 +209,8 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     return Document(path, value, places, lending=lending)
 
 
+_ESCAPE = re.compile(r"escape (?:character|code|sequence)|hexdecimal")
+"""What PyYAML, in C or in Python, says of a backslash in double quotes that begins nothing it knows."""
 _HALVES = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )

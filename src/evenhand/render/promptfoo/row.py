@@ -530,6 +530,7 @@ def _part(part: Mapping[str, Any], written: Mapping[str, Any] | None = None) -> 
         "pass": bool(part.get("pass")),
         "score": part.get("score") or 0.0,
         "reason": part.get("reason") or ("Assertion passed" if part.get("pass") else ""),
+        **({"namedScores": part["named"]} if part.get("named") else {}),
         **({"metadata": {"graderError": True}} if part.get("outcome") == "error" else {}),
         **({"assertion": assertion} if assertion else {}),
     }

@@ -1,14 +1,17 @@
 """What people said of a run (labels, remarks, rules, draws) taken out of its file, and put together from several files.
 
 How this works: these rows are only ever added to, and say when. Rows of several copies of one run are therefore the
-set of all of them, in the order of their times, whoever was first to hand them in.
+set of all of them, in the order of their times, whoever was first to hand them in. Rows of one copy keep the order in
+which they were written: a clock that is set back between a label and its correction doesn't bring the label back.
 """
 
 from __future__ import annotations
 
+import heapq
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -114,8 +117,7 @@ def _rows(db: sqlite3.Connection) -> dict[str, list[Row]]:
 def _put_together(db: sqlite3.Connection, sources: Sequence[dict[str, list[Row]]]) -> None:
     merged: dict[str, list[Row]] = {}
     for table in NUMBERED:
-        every = {row for rows in sources for row in rows.get(table, ())}
-        merged[table] = sorted(every, key=_order)
+        merged[table] = _in_order([rows.get(table, []) for rows in sources])
     places = {draw: number for number, draw in enumerate(merged["draw"], 1)}
     designs = {
         (places[rows["draw"][_number(row[0])]], *row[1:])
@@ -128,6 +130,36 @@ def _put_together(db: sqlite3.Connection, sources: Sequence[dict[str, list[Row]]
     for table in NUMBERED:
         _insert(db, table, [(number, *row) for number, row in enumerate(merged[table], 1)])
     _insert(db, DESIGN, sorted(designs, key=lambda row: _number(row[0])))
+
+
+def _in_order(copies: Sequence[list[Row]]) -> list[Row]:
+    """Each row once: of those that may come next in all copies, the earliest.
+
+    Where two copies contradict each other, the earliest of all that are left.
+    """
+    keys = {row: _order(row) for rows in copies for row in rows}
+    later: dict[Row, set[Row]] = {row: set() for row in keys}
+    before = dict.fromkeys(keys, 0)
+    for rows in copies:
+        each = list(dict.fromkeys(rows))
+        for row, following in pairwise(each):
+            if following not in later[row]:
+                later[row].add(following)
+                before[following] += 1
+    ready = [(keys[row], row) for row, many in before.items() if not many]
+    heapq.heapify(ready)
+    left = iter(sorted(keys, key=keys.__getitem__))
+    merged: dict[Row, None] = {}
+    while len(merged) < len(keys):
+        row = heapq.heappop(ready)[1] if ready else next(row for row in left if row not in merged)
+        if row in merged:
+            continue
+        merged[row] = None
+        for following in later[row]:
+            before[following] -= 1
+            if not before[following]:
+                heapq.heappush(ready, (keys[following], following))
+    return list(merged)
 
 
 def _order(row: Row) -> tuple[float, bytes]:

@@ -29,6 +29,7 @@ from evenhand.wings.failures.shares import RunOutputs, Within, outputs_of, peopl
 SCHEMA = "evenhand.failures/1"
 LISTED = 10
 WIDTH = 80
+_NOT_KNOWN = "share unknown: none of its failures is coded, or nothing is reviewed"
 
 
 class KindsShare(Record, frozen=True, kw_only=True):
@@ -44,14 +45,18 @@ class VariantShare(Record, frozen=True, kw_only=True):
 
     run: Annotated[str, Key("the run's id")]
     variant: Annotated[str, Key("the variant's name; empty for the only one")]
-    share: Annotated[KindsShare | None, Key("of its outputs", null="none of them is reviewed")]
+    share: Annotated[
+        KindsShare | None, Key("of its outputs", null="nothing is reviewed, or no failure is coded")
+    ]
 
 
 class TagShare(Record, frozen=True, kw_only=True):
     """What `evenhand.failures/1` says of a kind in the cases of a tag."""
 
     tag: Annotated[str, Key("the tag")]
-    share: Annotated[KindsShare | None, Key("of its outputs", null="none of them is reviewed")]
+    share: Annotated[
+        KindsShare | None, Key("of its outputs", null="nothing is reviewed, or no failure is coded")
+    ]
 
 
 class KindCount(Record, frozen=True, kw_only=True):
@@ -211,15 +216,21 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
         open_ = "" if one.ratified else "  (not ratified)"
         yield f"  {safe(one.name):<{width}}  {share}  people {one.people:,}{uncoded}{judge}{open_}"
         for each in one.variants:
-            value = (
-                "none of its outputs is reviewed" if each.share is None else share_words(each.share)
-            )
-            name = clip(safe(each.variant) or each.run, WIDTH)
+            value = _NOT_KNOWN if each.share is None else share_words(each.share)
+            name = clip(safe(named_variant(each, one.variants)), WIDTH)
             yield f"  {'':<{width}}    {name}: {value}"
         for each in one.tags if 1 < len(one.tags) <= LISTED else ():
             if each.share is not None:
                 yield f"  {'':<{width}}    {clip(safe(each.tag), WIDTH)}: {share_words(each.share)}"
     yield from change_lines(document.runs, document.changes, document.moves)
+
+
+def named_variant(one: VariantShare, every: Sequence[VariantShare]) -> str:
+    """What a variant is called among others: of several runs, with its run."""
+    run = short_id(one.run)
+    if not one.variant or len({each.run for each in every}) == 1:
+        return one.variant or run
+    return f"{run} · {one.variant}"
 
 
 def _kind(

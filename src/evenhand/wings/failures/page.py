@@ -14,7 +14,7 @@ from evenhand.languages.documents.failures_yml import Codebook, NoteId
 from evenhand.store.replacing import replace_file
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import change_lines
-from evenhand.wings.failures.counting import FailuresDocument, KindCount, share_words
+from evenhand.wings.failures.counting import FailuresDocument, KindCount, named_variant, share_words
 
 MARK = '<meta name="generator" content="evenhand review count">'
 MOST = 5
@@ -85,7 +85,7 @@ def _share(kind: KindCount) -> str:
 
 def _parts_of_kind(kind: KindCount) -> Iterator[str]:
     rows = [
-        *((one.variant or short_id(one.run), one.share) for one in kind.variants),
+        *((named_variant(one, kind.variants), one.share) for one in kind.variants),
         *((one.tag, one.share) for one in kind.tags if len(kind.tags) > 1),
     ]
     cells = [

@@ -365,7 +365,7 @@ def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
             reason="" if reason == "Assertion passed" else reason,
             weight=1.0 if weight is None else weight,
             metric=str(assertion.get("metric") or ""),
-            named=_known(part),
+            named={} if broken else _known(part),
             metadata=metadata,
             error="judge" if broken else "",
         )
@@ -390,6 +390,7 @@ def _is_broken(part: Mapping[str, Any]) -> bool:
 
 def _component(part: Mapping[str, Any]) -> dict[str, Any]:
     passed, broken = bool(part.get("pass")), _is_broken(part)
+    named = {} if broken else _known(part)
     return {
         "name": _name(part.get("assertion") or {}),
         "pass": passed,
@@ -397,6 +398,7 @@ def _component(part: Mapping[str, Any]) -> dict[str, Any]:
         "score": None if broken else _number(part.get("score")),
         "reason": str(part.get("reason") or ""),
         "metric": str((part.get("assertion") or {}).get("metric") or ""),
+        **({"named": named} if named else {}),
     }
 
 

@@ -13,6 +13,7 @@ from evenhand.core.secrets import is_secret_name, known
 S3 = "s3"
 DATABASES = ("postgresql", "postgres")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_BUCKET = re.compile(r"[A-Za-z0-9._:-]+")
 RUNS = "runs"
 """The folder of a remote with a manifest for each run."""
 _KINDS = "s3://BUCKET/FOLDER, postgresql://HOST/DATABASE, or a folder"
@@ -57,6 +58,11 @@ class Address(Record, frozen=True):
                 )
             if not parts.netloc:
                 raise UsageError(f"{name}: there is no bucket", hint="Write s3://BUCKET/FOLDER.")
+            if not _BUCKET.fullmatch(parts.netloc):
+                raise UsageError(
+                    f"{name}: {parts.netloc!r:.80} can't be the name of a bucket",
+                    hint="Write s3://BUCKET/FOLDER.",
+                )
             return cls(S3, text, name)
         if scheme in DATABASES:
             return cls("postgresql", text, name)

@@ -34,6 +34,8 @@ _TYPES: dict[Kind, str] = {
     "truth": "boolean",
     "moment": "timestamptz",
 }
+_ENCODINGS = ("UTF8", "SQL_ASCII")  # the second takes any bytes
+_DENIED = "42501"  # the state of what this user may not do
 _LOCK = 0x45766E31  # whoever makes the tables holds it
 _TABLES = f"""
     create schema if not exists evenhand;
@@ -74,9 +76,13 @@ class DatabaseRemote:
                 hint="Install it: pip install 'evenhand[remote]'",
             ) from None
         self.name = address.name
-        self._broken = psycopg.Error
+        self._broken, self._connected = psycopg.Error, False
         with self._told():
-            self._db: Any = psycopg.connect(address.full, autocommit=True, connect_timeout=20)
+            # Some databases answer in the encoding that they keep texts in, or in bytes.
+            self._db: Any = psycopg.connect(
+                address.full, autocommit=True, connect_timeout=20, client_encoding="UTF8"
+            )
+        self._connected = True
 
     def ids(self) -> list[str]:
         return [str(run) for (run,) in self._found("select run from evenhand.runs")]
@@ -87,6 +93,7 @@ class DatabaseRemote:
         return None
 
     def add(self, run: Snapshot) -> bool:
+        self._refuse_encoding()
         with self._told():
             if not self._has_table("outcomes"):
                 with self._db.transaction():
@@ -103,8 +110,7 @@ class DatabaseRemote:
                     " values (%s, %s, to_timestamp(%s), %s, %s, %s) on conflict do nothing",
                     (
                         manifest.id,
-                        # PostgreSQL has no NUL in a text.
-                        manifest.title.replace("\0", ""),
+                        manifest.title,
                         manifest.created_at,
                         manifest.trials,
                         manifest.digest,
@@ -118,6 +124,15 @@ class DatabaseRemote:
                         self._copy("trials", names(TRIALS), rows.trials)
                         self._copy("outcomes", names(OUTCOMES), rows.outcomes)
         return True
+
+    def _refuse_encoding(self) -> None:
+        with self._told():
+            (encoding,) = self._db.execute("show server_encoding").fetchone()
+        if encoding not in _ENCODINGS:
+            raise UsageError(
+                f"{self.name}: the database keeps its texts in {encoding}, which lacks characters",
+                hint="Push to one in UTF-8: create database NAME encoding 'UTF8' template template0.",
+            )
 
     def restore(self, run: Snapshot, manifest: Manifest) -> bool:
         if not lacking(manifest, self._sizes(manifest.id)):
@@ -202,5 +217,7 @@ class DatabaseRemote:
         except self._broken as error:
             raise StoreError(
                 f"{self.name}: {known.text(' '.join(str(error).split()))[:300]}",
-                hint="Users and passwords come from the address, PGUSER and PGPASSWORD, or ~/.pgpass.",
+                hint="Users and passwords come from the address, PGUSER and PGPASSWORD, or ~/.pgpass."
+                if not self._connected or error.sqlstate == _DENIED
+                else "After a stop, push the run again: only what is missing is sent.",
             ) from error

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -76,7 +76,7 @@ class BucketObjects:
     """Objects of a bucket, below a folder. Implements `evenhand.wings.remotes.opening.Objects`.
 
     Raises:
-        UsageError: obstore is not installed.
+        UsageError: obstore is not installed, or no request can hold a setting of the environment.
         StoreError: The environment's settings cannot be used.
     """
 
@@ -95,10 +95,12 @@ class BucketObjects:
         self._exists, self._broken = AlreadyExistsError, BaseError
         parts = urlsplit(address.full)
         self._root = parts.path.strip("/")
+        plain = _plain_server(os.environ)
         with self._told():
             self._store: Any = S3Store(
                 parts.netloc,
                 prefix=self._root or None,
+                client_options={"allow_http": True} if plain else None,
                 retry_config={"max_retries": 6, "retry_timeout": PATIENCE},
             )
 
@@ -140,12 +142,59 @@ class BucketObjects:
         except (self._broken, OSError, ValueError) as error:
             raise StoreError(
                 f"{self.name}: {known.text(_reason(error))[:300]}",
-                hint="Keys, region and address come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,"
-                " AWS_REGION, AWS_ENDPOINT_URL.",
+                hint=_SETTINGS,
+            ) from error
+        except BaseException as error:
+            # What obstore never expected ends in a panic of Rust, which is no Exception.
+            if type(error).__name__ != "PanicException":
+                raise
+            raise StoreError(
+                f"{self.name}: obstore broke down: {known.text(_reason(error))[:200]}",
+                hint=_SETTINGS,
             ) from error
 
 
-def _reason(error: Exception) -> str:
+_LISTED = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_ENDPOINT_URL")
+_SETTINGS = f"Keys, region and address come from the environment: {', '.join(_LISTED)}."
+_ADDRESS = re.compile(r"[!\"$->@-~]+")  # visible ASCII without a query or fragment
+_IN_HEADERS = (*_LISTED[:3], "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN", "AWS_TOKEN")
+_SERVERS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT")
+
+
+def _plain_server(env: Mapping[str, str]) -> bool:
+    """Whether the environment names a server without TLS, and doesn't say itself whether that is fine.
+
+    Raises:
+        UsageError: A setting is one that obstore panics at.
+    """
+    for name in _IN_HEADERS:
+        if not env.get(name, "").isprintable():
+            raise UsageError(
+                f"{name} has a line break or another invisible character in it",
+                hint="Set it again without that: a file or a copied line often ends with one.",
+            )
+    servers = {name: env[name] for name in _SERVERS if name in env}
+    for name, url in servers.items():
+        if not _is_server(url):
+            raise UsageError(
+                f"{name} is empty, or isn't the address of a server",
+                hint="Write https://HOST or https://HOST:PORT, or unset it for Amazon's own S3.",
+            )
+    plain = any(url.startswith("http:") for url in servers.values())
+    return plain and "AWS_ALLOW_HTTP" not in env
+
+
+def _is_server(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.port != 0 and bool(
+            parts.scheme in ("http", "https") and parts.hostname and _ADDRESS.fullmatch(url)
+        )
+    except ValueError:  # its port is none
+        return False
+
+
+def _reason(error: BaseException) -> str:
     """What the server said, without the request around it."""
     words = " ".join(str(error).split("\n\nDebug source")[0].split())
     if _ROLES in words:

@@ -18,6 +18,7 @@ from evenhand.core.run import RunMeta
 from evenhand.core.version import __version__
 from evenhand.store.runfile import RunFile
 from evenhand.store.snapshot import Digests, snapshot
+from evenhand.wings.remotes.rows import holdable
 
 CHUNK = 32 * 1024 * 1024
 """The run file travels in pieces of so many bytes: what was pushed before a stop is not pushed again."""
@@ -52,7 +53,7 @@ class Snapshot(Record, frozen=True, kw_only=True):
         return Manifest(
             schema=SCHEMA,
             id=self.meta.id,
-            title=self.meta.title,
+            title=holdable(self.meta.title),
             created_at=self.meta.created_at,
             version=__version__,
             trials=self.trials,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from evenhand.core.encoding import encode
+from evenhand.core.encoding import encode, without_surrogates
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.store.runfile import RunFile
@@ -90,7 +90,7 @@ def _trial(meta: RunMeta, trial: TrialResult) -> Row:
     variant, error = meta.variants[trial.variant], trial.error
     return (
         meta.id,
-        _text(meta.title),
+        holdable(meta.title),
         datetime.fromtimestamp(meta.created_at, UTC),
         trial.index,
         _text(trial.case),
@@ -137,12 +137,15 @@ def _outcomes(meta: RunMeta, trial: TrialResult) -> Iterator[Row]:
 
 
 def _text(value: object) -> str | None:
-    """A text as it is, anything else as JSON. What tables cannot hold (NUL, lone surrogates) becomes U+FFFD."""
+    """A text as tables can hold it, anything else as JSON."""
     if value is None:
         return None
-    text = value if isinstance(value, str) else _json(value)
-    text = text.replace("\0", "\ufffd")
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return holdable(value if isinstance(value, str) else _json(value))
+
+
+def holdable(text: str) -> str:
+    """A text in which U+FFFD stands for what neither tables nor manifests can hold: NUL, lone surrogates."""
+    return without_surrogates(text.replace("\0", "\ufffd"))
 
 
 def _json(value: object) -> str:

@@ -27,6 +27,7 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.run_lookup import id_at
 from evenhand.store.spool import Group, Spool
 from evenhand.wings.traces.files import spans_in
+from evenhand.wings.traces.verdicts import EVENT
 
 MOST_VARIANTS = 50
 """Programs and models that are told apart."""
@@ -37,6 +38,7 @@ _DROPPED = (
     "a span had more attributes than its program keeps, 128 by default, so some are missing: set"
     " OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT there"
 )
+_EVALUATED = f"evaluations ({EVENT}) are not read: no verdict or score of theirs is in the run"
 _SAID: Mapping[str, str] = {
     "twice": "a span has the id of another one of its trace, and says something else: the first one counts",
     "orphans": "the span that this one is part of is not there: it stands at the top",
@@ -78,6 +80,8 @@ class Traces(MutableRecord, kw_only=True):
 
     def add(self, span: RawSpan, where: str = "") -> None:
         """Takes a span in."""
+        if any(event.name == EVENT for event in span.events):
+            self.notes.left_out(where or self.source, _EVALUATED)
         if not span.trace or not (span.id or not span.logged):
             if not span.logged:
                 self.notes.left_out(where or self.source, "a span has no trace id")

@@ -16,11 +16,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.analysis.trust.beside_people import every_label
+from evenhand.core.encoding import without_surrogates
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.version import __version__
+from evenhand.store.labels.label import Label
 from evenhand.store.runfile import RunFile
 
 EVENT = "gen_ai.evaluation.result"
@@ -52,10 +55,10 @@ def events_of(run: RunFile) -> Iterator[EvaluationEvent]:
     """The events of a run: for each trial each outcome, the verdict, and what people said of it."""
     meta = run.meta
     at = meta.finished_at or meta.created_at
-    people: dict[int, dict[str, Any]] = {}
-    for label in run.labels():
+    people: dict[int, dict[tuple[str, str], Label]] = {}
+    for label in every_label(run):
         if label.field == "verdict":
-            people.setdefault(label.index, {})[label.author] = label
+            people.setdefault(label.index, {})[label.author, label.metric] = label
     for trial in run.trials():
         trace, span = _place(trial)
         about: dict[str, str | float | int] = {
@@ -77,10 +80,10 @@ def events_of(run: RunFile) -> Iterator[EvaluationEvent]:
             )
         if trial.outcomes or trial.outcome != "not_applicable":
             yield EvaluationEvent(at, trace, span, {**_verdict(trial), **about})
-        for author, label in people.get(trial.index, {}).items():
+        for (author, metric), label in people.get(trial.index, {}).items():
             if label.value in ("pass", "fail"):
                 attributes = {
-                    "gen_ai.evaluation.name": "verdict",
+                    "gen_ai.evaluation.name": metric or "verdict",
                     "gen_ai.evaluation.score.label": label.value,
                 }
                 who = {"evenhand.evaluator.kind": "human", "evenhand.evaluator.name": author}
@@ -168,7 +171,11 @@ def _emit(logger: Any, event: EvaluationEvent) -> None:
     logger.emit(
         timestamp=round(event.at * 1e9),
         event_name=EVENT,
-        attributes=dict(event.attributes),
+        # OpenTelemetry leaves an attribute out, without an error, that UTF-8 can't hold.
+        attributes={
+            name: without_surrogates(value) if isinstance(value, str) else value
+            for name, value in event.attributes.items()
+        },
         context=context,
     )
 

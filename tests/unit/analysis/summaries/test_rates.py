@@ -83,6 +83,18 @@ def test_latencies_have_their_unit_on_both_sides():
     assert mean_cell(mean_of(cases[:2]), seconds, "") == "150 ms"
 
 
+async def test_no_interval_of_seconds_reaches_below_0(make_run: Make):
+    """One slow answer among nine quick ones; the upper end, and `±`, stay as they were."""
+    trials = [result(i, latency_s=30.0 if i == 3 else 0.1) for i in range(10)]
+    read = document(await make_run(trials))
+    latency = read["rates"][0]["latency_s"]
+    assert latency["mean"] == pytest.approx(3.09)
+    assert latency["low"] == 0
+    assert latency["high"] == pytest.approx(9.85, abs=0.01)
+    cases = [(trial.latency_s or 0.0, 1, 0) for trial in trials]
+    assert mean_cell(mean_of(cases, floor=0.0)) == mean_cell(mean_of(cases))
+
+
 TWO = (Variant(0, "plain", "m"), Variant(1, "strict", "m"))
 
 

@@ -421,6 +421,18 @@ async def test_seconds_and_dollars_have_no_highest_value(make_run: Make, metric:
     assert only.state == "open"
 
 
+@pytest.mark.parametrize("metric", ["latency", "cost"])
+async def test_no_interval_of_seconds_or_dollars_reaches_below_0(
+    make_run: Make, metric: str
+) -> None:
+    """One answer of ten took, and cost, three hundred times as much."""
+    values = [3.0 if i == 3 else 0.01 for i in range(10)]
+    trials = [replace(result(i), latency_s=v, cost_usd=v) for i, v in enumerate(values)]
+    bound = Requirement(metric, Bound(at_most=5.0), (0,))
+    (only,) = held(await make_run(trials, requirements=(bound,)))
+    assert (only.low, only.sure) == (0, True)
+
+
 def test_an_answer_from_the_cache_costs_what_it_cost_when_it_was_paid_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

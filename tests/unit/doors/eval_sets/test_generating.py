@@ -12,7 +12,7 @@ import pytest
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.generating import LONGEST, generate
-from evenhand.doors.eval_sets.preparing import enrich
+from evenhand.doors.eval_sets.preparing import Prepared, enrich
 from evenhand.testing import Scripted
 
 FACTS = {
@@ -62,6 +62,54 @@ def test_what_was_enriched_asks_nobody_again(tmp_path: Path):
     other, asked = counting(FACTS)
     assert list(enrich(first.data, judge=other, home=tmp_path).data) == list(first.data)
     assert asked == []
+
+
+def test_what_was_paid_for_and_not_written_is_written_by_the_next_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Without the cache, too. Once the file is there, another attempt asks anew."""
+    judge, asked = counting(FACTS)
+    to = tmp_path / "facts.jsonl"
+    write = Dataset.write
+
+    def dies(*_: object) -> Path:
+        raise KeyboardInterrupt
+
+    def attempt() -> Prepared:
+        return enrich(CASES, judge=judge, home=tmp_path, cache=False, to=to)
+
+    monkeypatch.setattr(Dataset, "write", dies)
+    with pytest.raises(KeyboardInterrupt):
+        attempt()
+    monkeypatch.setattr(Dataset, "write", write)
+    again = attempt()
+    assert (again.recovered, again.calls, len(asked)) == (True, 2, 2)
+    assert list(Dataset.read(to)) == list(again.data)
+    anew = attempt()
+    assert (anew.recovered, len(asked)) == (False, 4)
+
+
+def test_questions_that_were_paid_for_and_not_written_are_written_by_the_next_attempt(
+    tmp_path: Path,
+):
+    """A format that can't hold a case is known only once it was paid for."""
+    pair = {"question": "Cost \ud800?", "answer": "three", "quotes": ["Widgets cost three euros."]}
+    model, asked = counting({"pairs": [pair]})
+
+    def attempt(to: str) -> Prepared:
+        return generate(
+            {"a.md": "Widgets cost three euros."},
+            model=model,
+            home=tmp_path,
+            cache=False,
+            to=tmp_path / to,
+        )
+
+    with pytest.raises(UsageError, match="half a character"):
+        attempt("cases.csv")
+    assert attempt("cases.jsonl").recovered
+    assert len(asked) == 1
+    assert len(Dataset.read(tmp_path / "cases.jsonl")) == 1
 
 
 def test_only_the_parts_that_are_wanted_are_found(tmp_path: Path):

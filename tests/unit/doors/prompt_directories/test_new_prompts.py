@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import UsageError
+from evenhand.doors.prompt_directories import new_prompts
 from evenhand.doors.prompt_directories.doctor import look
 from evenhand.doors.prompt_directories.eval_yml import read_eval
 from evenhand.doors.prompt_directories.evidence import USAGE
@@ -49,6 +50,27 @@ def test_nothing_is_overwritten_and_nothing_made_elsewhere(shelf, name, source):
     with pytest.raises(UsageError):
         new(shelf.library, name, source)
     assert shelf.library.ids() == ["greet"]
+
+
+@pytest.mark.parametrize(("step", "source"), [("write", ""), ("set_meta", "greet")])
+def test_a_prompt_that_is_not_made_to_its_end_is_not_there(shelf, monkeypatch, step, source):
+    """A copy would have the id and the status of the other one. The next attempt makes it whole."""
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(new_prompts, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            new(shelf.library, "fresh", source)
+    assert [path.name for path in shelf.library.prompts.iterdir()] == ["greet"]
+    left = shelf.library.prompts / ".fresh.evenhand-1.new"  # of one that was killed
+    left.mkdir()
+    (left / "meta.yml").write_text("id: half\n", "utf-8")
+    assert shelf.library.ids() == ["greet"]
+    new(shelf.library, "fresh", source)
+    assert shelf.read("fresh").meta.id == "fresh"
+    assert sorted(path.name for path in shelf.library.prompts.iterdir()) == ["fresh", "greet"]
 
 
 def test_a_date_is_bumped_and_nothing_else(shelf):

@@ -4,10 +4,20 @@ import itertools
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import UsageError
+from evenhand.doors.prompt_directories import promotion
 from evenhand.doors.prompt_directories.content import content_of
-from evenhand.doors.prompt_directories.evidence import EVALS, PROMOTIONS, USAGE, append, read
+from evenhand.doors.prompt_directories.evidence import (
+    EVALS,
+    PENDING,
+    PROMOTIONS,
+    USAGE,
+    append,
+    read,
+)
 from evenhand.doors.prompt_directories.evidence_rules import latest_of_runs, not_an_eval
 from evenhand.doors.prompt_directories.outcome import rows_of
 from evenhand.doors.prompt_directories.plan import load
@@ -349,6 +359,48 @@ def test_force_wants_a_reason_and_leaves_a_record(shelf):
     shelf.add("greet", prompt="Hi {{who}}", meta=(prompt.path / "meta.yml").read_text())
     prompt = shelf.read()
     assert standing(prompt, evidence_of(prompt)).state == "stale"
+
+
+def test_a_promotion_that_was_killed_before_it_came_about_leaves_no_row(shelf, monkeypatch):
+    """Its row was written first. The next promotion takes it back, and keeps those from before."""
+    promote(shelf.read(), force=True, reason="first")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(promotion, "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            promote(shelf.read(), force=True, reason="killed")
+    prompt = shelf.read()
+    assert prompt.meta.status == "tested"
+    assert len(read(prompt.path / PROMOTIONS).rows) == 2
+    assert [row["reason"] for row in evidence_of(prompt).promotions.rows] == ["first"]
+    shown = CliRunner().invoke(evenhand, ["prompt", "log", "greet", "--promotions"])
+    assert ("first" in shown.stdout, "killed" in shown.stdout) == (True, False)
+    promote(prompt, force=True, reason="again")
+    assert [row["reason"] for row in read(prompt.path / PROMOTIONS).rows] == ["first", "again"]
+    assert not (prompt.path / PENDING).exists()
+
+
+def test_a_promotion_that_was_killed_after_it_came_about_keeps_its_row(shelf):
+    """Only the file of what was under way is left."""
+    promote(shelf.read(), force=True, reason="first")
+    folder = shelf.read().path
+    (folder / PENDING).write_bytes((folder / PROMOTIONS).read_bytes())
+    assert len(evidence_of(shelf.read()).promotions.rows) == 1
+    promote(shelf.read(), force=True, reason="second")
+    assert [row["reason"] for row in read(folder / PROMOTIONS).rows] == ["first", "second"]
+
+
+def test_a_meta_yml_that_cannot_be_changed_leaves_no_row(shelf):
+    """Its status is not on a line of its own."""
+    path = shelf.library.prompts / "greet" / "meta.yml"
+    text = path.read_text("utf-8").replace("status: draft\n", "status:\n  draft\n")
+    path.write_text(text, "utf-8")
+    with pytest.raises(UsageError, match="is not on a line of its own"):
+        promote(shelf.read(), force=True, reason="x")
+    assert not (path.parent / PROMOTIONS).exists()
 
 
 def test_force_is_not_recorded_where_nothing_was_missing(shelf):

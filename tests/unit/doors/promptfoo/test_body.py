@@ -65,7 +65,13 @@ class HandTrial:
     def repeat(self) -> int:
         return self.planned.repeat
 
-    def show(self, variables: Mapping[str, Any]) -> None:
+    def show(
+        self,
+        variables: Mapping[str, Any],
+        description: str = "",
+        test: Mapping[str, Any] | None = None,
+    ) -> None:
+        del description, test
         self.shown = variables
 
     def answered(self, prompt: Prompt, reply: Reply) -> None:

@@ -63,6 +63,8 @@ SLIPS = [  # what is written, what is in its place, where, what is said
     ('"Hello {{name}}"', "Hello: you: {{name}}", "2:15", "Text with ': ' in it has to be in quotes."),
     ('"Hello {{name}}"', "{{name}} hello", "2:14", "Text that begins with {{ has to be in quotes."),
     ('"Hello {{name}}"', '"Hello {{name}}', "2:5", "a quote is opened here and never closed"),
+    (CONTAINS, 'type: regex\n        value: "\\d+ x"', "10:17", "\\d means nothing in double quotes"),
+    (CONTAINS, 'type: regex\n        value: "a \\ud83d"', "10:19", "\\ud83d means nothing in double quotes"),
     ('"Hello {{name}}"', "Hello {name}", "2:5", "Write {{name}}."),
     ("{{name}}", "{{nme}}", "2:5", "Write one name in both."),
     ("{{name}}", "{{name", "2:5", "a tag is opened and not closed"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from contextlib import closing
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.conftest import Make, make_run, result
 from tests.unit.store.earlier_files import make_earlier
 
+from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.store.journal import Journal
 from evenhand.store.labels.label import Label, NewLabel, newest, standing
@@ -169,3 +171,28 @@ def test_the_newest_of_each_field_is_what_a_table_shows() -> None:
     second = Label(2, 0.0, "bob", 0, "verdict", "fail")
     assert newest([second, first]) == {"verdict": "fail"}
     assert newest([]) == {}
+
+
+async def test_what_a_killed_process_had_half_added_is_not_read(make_run: Make, tmp_path: Path):
+    """SQLite takes it back when the file is opened to be written; read as it stood, it was there, and then gone."""
+    run = await make_run([result(0)])
+    append_labels(run.path, [NewLabel(0, "note", "whole")])
+    killed = tmp_path / "killed" / run.path.name
+    killed.parent.mkdir()
+    with closing(sqlite3.connect(run.path, isolation_level=None)) as db:
+        db.execute("pragma cache_size = 1")  # so that pages are in the file before the end
+        db.execute("begin immediate")
+        for _ in range(200):
+            db.execute(
+                "insert into label (at, author, idx, field, value, blind) values (1.0, '', 0, 'note', ?, 0)",
+                (encode("half " * 200),),
+            )
+        for end in ("", "-journal"):  # as a kill leaves them
+            shutil.copy(f"{run.path}{end}", f"{killed}{end}")
+        db.execute("rollback")
+    with RunFile.open(killed) as left:
+        assert [label.value for label in left.labels()] == ["whole"]
+    assert not killed.with_name(f"{killed.name}-journal").exists()
+    append_labels(killed, [NewLabel(0, "note", "next")])
+    with RunFile.open(killed) as left:
+        assert [label.value for label in left.labels()] == ["whole", "next"]

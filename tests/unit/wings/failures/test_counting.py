@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -27,7 +28,8 @@ from evenhand.wings.failures.changes import (
     metric_of_kind,
     ratified_kinds,
 )
-from evenhand.wings.failures.counting import count_lines, counted, stray_notes
+from evenhand.wings.failures.counting import count_lines, counted, named_variant, stray_notes
+from evenhand.wings.failures.page import write_page
 
 SEED = 20_261_129
 KIND = Kind(name="late", rule="Allows a late return.", examples_for=("Any time.",))
@@ -105,6 +107,26 @@ async def test_a_run_that_nobody_reviewed_changes_no_share_of_people(make_run: M
     assert judged.kinds[0].share is not None
     assert alone.kinds[0].share is not None
     assert judged.kinds[0].share.value < alone.kinds[0].share.value * 0.7
+
+
+async def test_variants_of_several_runs_are_told_apart(make_run: Make, tmp_path: Path):
+    """By the run, in lines and on the page: two runs of one prompt have variants of the same name."""
+    run, book = await reviewed(make_run, [i % 5 == 0 for i in range(60)], 30)
+    other, others = await reviewed(make_run, [i % 4 == 0 for i in range(60)], 30)
+    uncoded = "\n".join(count_lines(counted([run, other], book)))
+    assert (
+        "Say {{x}}: share unknown: none of its failures is coded, or nothing is reviewed" in uncoded
+    )
+    notes = (*book.kinds[0].notes, *others.kinds[0].notes)
+    book = accepted(replace(KIND, notes=notes))
+    document = counted([run, other], book)
+    (kind,) = document.kinds
+    names = [named_variant(one, kind.variants) for one in kind.variants]
+    assert [name.split(" · ")[0] for name in names] == [run.meta.id[:10], other.meta.id[:10]]
+    lines = "\n".join(count_lines(document))
+    write_page(document, [run, other], book, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert all(f"    {name}: " in lines and name in page for name in names)
 
 
 async def test_a_judge_that_is_wrong_is_corrected(make_run: Make):

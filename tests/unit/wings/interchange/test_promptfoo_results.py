@@ -148,6 +148,25 @@ async def test_the_parts_of_a_set_are_counted_once(tmp_path: Path) -> None:
     ]
 
 
+async def test_named_scores_of_the_parts_of_a_set_are_kept_there_and_back(tmp_path: Path) -> None:
+    """Those of a part whose grader failed were never given."""
+    asserted = {"type": "python", "metric": "m"}
+    part = {"pass": True, "score": 0.7, "namedScores": {"tone": 0.7}, "assertion": asserted}
+    broken = {**part, "namedScores": {"m": 0}, "metadata": {"graderError": True}}
+    about = {"assertionSet": {"type": "assert-set", "assertionCount": 2}}
+    whole = {"pass": True, "score": 0.7, "metadata": about, "componentResults": [part, broken]}
+    graded = {"pass": True, "score": 0.7, "componentResults": [whole, part, broken]}
+    path = results(tmp_path / "r.json", [row(0, gradingResult=graded)])
+    run = await imported(path, tmp_path / "runs")
+    (trial,) = run.trials()
+    (outcome,) = trial.outcomes
+    assert [one.get("named") for one in outcome.metadata["components"]] == [{"tone": 0.7}, None]
+    export(run, tmp_path / "back.json")
+    (back,) = json.loads((tmp_path / "back.json").read_text())["results"]["results"]
+    parts = back["gradingResult"]["componentResults"][0]["componentResults"]
+    assert [one.get("namedScores") for one in parts] == [{"tone": 0.7}, None]
+
+
 async def test_what_is_imported_is_exported_as_it_was(tmp_path: Path) -> None:
     """Id, verdicts, scores, variables and assertions survive the way there and back; secrets do not."""
     path = results(

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,9 +23,11 @@ from tests.unit.conftest import (
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.store.labels.draw import Stratum
+from evenhand.store.labels.exchange import Said, add_said, read_said, write_said
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.remarks import remark
 from evenhand.store.runfile import RunFile
 from evenhand.store.snapshot import snapshot
 from evenhand.wings.remotes import remote as remotes
@@ -356,6 +359,20 @@ async def test_errors_are_null_in_the_tables_and_never_0(make_run: Make):  # noq
     assert [row[1] for row in rows.outcomes] == [1, 2]
 
 
+async def test_a_title_that_is_no_proper_text_is_pushed(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+):
+    """Half a surrogate pair, as a JSON config may have; the run itself keeps its title."""
+    run = await make_run(summaries(), SUMMARIES)
+    remark(run.path, {"title": "half \ud83d"})
+    remote = ObjectRemote(folder)
+    assert push(run.path, remote).manifest.title == "half \ufffd"
+    with RunFile.open(fetch(remote, run.meta.id, tmp_path / "cache")) as there:
+        assert there.meta.title == "half \ud83d"
+
+
 async def test_equal_runs_have_equal_digests_whatever_their_files(
     make_run: Make,  # noqa: F811
     tmp_path: Path,
@@ -413,6 +430,46 @@ async def test_labels_given_after_a_push_reach_the_remote_with_the_next_push(
         fetch(remote, run.meta.id, tmp_path / "elsewhere")
 
 
+async def test_a_clock_that_is_set_back_brings_no_corrected_label_back(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Rows of each copy keep their order; those of another person go between them by their times."""
+    remote = ObjectRemote(folder)
+    run = await make_run(summaries(), SUMMARIES)
+    push(run.path, remote)
+    other = tmp_path / f"{run.meta.id}.db"
+    shutil.copy(run.path, other)
+    labels = (("ana", run.path, "fail", 50.0), ("ana", run.path, "pass", 10.0))
+    for author, path, value, at in (*labels, ("ben", other, "fail", 30.0)):
+        monkeypatch.setattr(time, "time", lambda at=at: at)
+        append_labels(path, [NewLabel(0, "verdict", value, author=author)])
+    assert push(run.path, remote).labelled
+    assert push(other, remote).labelled
+    with RunFile.open(fetch(remote, run.meta.id, tmp_path / "cache")) as there:
+        assert [(label.author, label.value) for label in there.labels()] == [
+            ("ben", "fail"),
+            ("ana", "fail"),
+            ("ana", "pass"),
+        ]
+
+
+async def test_copies_that_contradict_each_other_keep_each_label_once(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+):
+    """Earlier versions put the rows of one copy in another order."""
+    run = await make_run(summaries(), SUMMARIES)
+    append_labels(run.path, [NewLabel(0, "note", text) for text in ("first", "second", "third")])
+    said = read_said(write_said(run.path, run.meta.id), run.meta.id, "here")
+    turned = Said(said.schema, said.run, {"label": said.rows["label"][::-1]})
+    add_said(run.path, [turned])
+    with RunFile.open(run.path) as there:
+        assert [label.value for label in there.labels()] == ["first", "second", "third"]
+
+
 async def test_one_run_that_cannot_be_read_leaves_the_others_there(
     make_run: Make,  # noqa: F811
     folder: Dies,
@@ -455,7 +512,15 @@ def test_an_address_is_shown_without_its_secrets(text: str, name: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["s3://key:secret@team/evals", "s3:///evals", "ftp://host/x", "", "postgresql://[x/y"]
+    "text",
+    [
+        "s3://key:secret@team/evals",
+        "s3:///evals",
+        "s3://a b/evals",
+        "ftp://host/x",
+        "",
+        "postgresql://[x/y",
+    ],
 )
 def test_what_is_no_remote_is_refused_without_its_secrets(text: str):
     """Keys are not for addresses."""

@@ -106,6 +106,37 @@ def test_a_span_without_its_parent_stands_at_the_top(tmp_path: Path):
     assert any("it stands at the top" in text for text in said(notes, "changed"))
 
 
+def test_pieces_whose_parents_are_gone_take_as_long_as_all_of_them(tmp_path: Path):
+    """And not as long as the first of them; the pieces of a trace whose root is there take as long as that."""
+    pieces = [span("a", "gone", took=2), span("b", "lost", at=5, took=1)]
+    (trial,), _ = imported(tmp_path, request(*pieces))
+    assert trial.latency_s == 6
+    (trial,), _ = imported(tmp_path, request(*pieces, tool("root", took=9)))
+    assert trial.latency_s == 9
+
+
+def test_an_error_type_is_an_error_whatever_the_status_says_that_nobody_set(tmp_path: Path):
+    """A status that is ok was set: then it isn't one."""
+    limited = {"error.type": "429"}
+    (trial,), _ = imported(tmp_path, request(span("a", attributes=limited)))
+    assert (trial.outcome, trial.reason) == ("error", "429")
+    assert [(step.status, step.error) for step in trial.steps] == [("error", "429")]
+    (trial,), _ = imported(tmp_path, request(span("a", attributes=limited, status={"code": 1})))
+    assert trial.outcome == "not_applicable"
+
+
+def test_evaluations_that_are_not_read_are_noted(tmp_path: Path):
+    """As an event of a span, and as a log record, of which some are of no trace."""
+    name = "gen_ai.evaluation.result"
+    score = [{"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": 0.25}}]
+    event = {"name": name, "attributes": score}
+    record = {"eventName": name, "attributes": score, "traceId": T, "spanId": "a"}
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record, {"eventName": name}]}]}]}
+    (trial,), notes = imported(tmp_path, request(span("a", events=[event])), logs)
+    assert trial.outcome == "not_applicable"
+    assert [many for text, many in said(notes, "left_out").items() if "are not read" in text] == [3]
+
+
 def test_circles_are_cut(tmp_path: Path):
     """A span is part of itself, and two of each other."""
     rows = [tool("a", "a"), tool("b", "c", at=1), tool("c", "b", at=2), tool("d", "c", at=3)]

@@ -80,3 +80,19 @@ async def test_what_people_took_back_is_not_sent(make_run: Make):
         sent = [one.attributes for one in events_of(again)]
     people = [one for one in sent if one["evenhand.evaluator.kind"] == "human"]
     assert [(one["evenhand.evaluator.name"], one[LABEL]) for one in people] == [("bo", "fail")]
+
+
+async def test_what_people_said_of_a_judged_metric_is_sent_under_its_name(make_run: Make):
+    """Beside what they said of the whole trial; the last word on each."""
+    run = await make_run([result(0)])
+    words = [("tone", "fail"), ("tone", "pass"), ("facts", "fail"), ("", "pass")]
+    labels = [NewLabel(0, "verdict", value, "ann", metric=metric) for metric, value in words]
+    append_labels(run.path, labels)
+    with RunFile.open(run.path) as again:
+        sent = [one.attributes for one in events_of(again)]
+    people = [one for one in sent if one["evenhand.evaluator.kind"] == "human"]
+    assert {(one["gen_ai.evaluation.name"], one[LABEL]) for one in people} == {
+        ("tone", "pass"),
+        ("facts", "fail"),
+        ("verdict", "pass"),
+    }

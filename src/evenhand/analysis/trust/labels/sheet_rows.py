@@ -139,7 +139,7 @@ def read_verdicts(
         read: Keeps a row's verdict; what is wrong with it, and what to do, where it can't.
 
     Raises:
-        UsageError: The file cannot be read, or lacks a column.
+        UsageError: The file cannot be read, lacks a column, or is of another run.
         ConfigError: All that is wrong with its rows.
     """
     problems: list[Problem] = []
@@ -148,8 +148,20 @@ def read_verdicts(
         if problem is not None:
             what, remedy = problem
             problems.append(Problem(str(path), row.line, 0, what, remedy))
+    strange = [one for one in problems if one.hint == OTHER_RUN]
+    if len(strange) > _EACH_SAID:
+        first = strange[0]
+        raise UsageError(
+            f"{path}: {count(len(strange), 'row')} don't fit this run. The first, in line {first.line}: {first.what}",
+            hint="Name the run that they were drawn from. No label was kept.",
+        )
     if problems:
         raise ConfigError(problems, spared="no label was kept")
+
+
+OTHER_RUN = "Is it a draw of another run?"
+_EACH_SAID = 10
+"""Rows of another run that are each told; more are a sheet of another run."""
 
 
 def no_labels(path: Path, verdicts: str) -> UsageError:
@@ -313,25 +325,24 @@ def _read_row(run: RunFile, row: Mapping[str, str], labels: SheetLabels) -> tupl
     if verdict is None:
         return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
     item, metric = (row.get("item") or "").strip(), row.get("metric") or ""
-    other_run = "Is it a draw of another run?"
     # SQLite takes no integer of more than 64 bits.
     trial = run.trial(int(item)) if item.isdecimal() and len(item) < 10 else None
     if trial is None:
-        return f"the run has no item {item[:40]!r}", other_run
+        return f"the run has no item {item[:40]!r}", OTHER_RUN
     # A table holds a name as a cell that no spreadsheet takes for a formula.
     metrics = {form: name for name in judged_metrics(trial) for form in (name, str(cell(name)))}
     if metric not in metrics:
-        return f"item {item} has no judged metric {metric[:80]!r}", other_run
+        return f"item {item} has no judged metric {metric[:80]!r}", OTHER_RUN
     for column, own in (("case", trial.case), ("repeat", str(trial.repeat))):
         if row.get(column) not in (None, "", own, cell(own)):
-            return f"item {item} has {column} {own}, not {row[column][:80]!r}", other_run
+            return f"item {item} has {column} {own}, not {row[column][:80]!r}", OTHER_RUN
     labelled = DrawnItem.of(run, trial, metrics[metric]).output
     # Sheets of earlier versions have the whole output, of which the judge may have seen a part.
     outputs = labelled, as_text(trial.output)
     possible = [_words(form) for text in outputs for form in (text, str(cell(text)))]
     # A draw of another run may have the same item numbers; the output tells.
     if _words(row.get("output") or labelled) not in possible:
-        return f"the output of item {item} is different in this run", other_run
+        return f"the output of item {item} is different in this run", OTHER_RUN
     key = trial.index, metrics[metric]
     if key in labels.verdicts:
         how = "with one verdict" if labels.verdicts[key] == verdict else "as pass and as fail"
@@ -506,7 +517,7 @@ def ranking_in(run: RunFile, metrics: Sequence[str], path: Path) -> str | None:
     ranking = next((name for name in names if metric in (name, cell(name))), None)
     if ranking is None:
         what = f"{path} has pairs of the ranking {metric[:80]!r}, and this run has no such ranking"
-        raise UsageError(what, hint="Is it a draw of another run?")
+        raise UsageError(what, hint=OTHER_RUN)
     if metrics and set(metrics) != {ranking}:
         what = f"{path} has pairs of the ranking {ranking!r}, not of {metrics[0]!r}"
         raise UsageError(what, hint="Leave --metric out: the file names it.")
@@ -551,20 +562,19 @@ def _read_pair(
         return f"the verdict is {text[:40]!r}", "Write first, second or tie, or leave it empty."
     texts = row["item"].strip(), row["other"].strip()
     places = f"{texts[0][:20]} and {texts[1][:20]}"
-    other_run = "Is it a draw of another run?"
     if row["metric"] not in (name, cell(name)):
-        return f"the ranking is {row['metric'][:80]!r}, not {name!r}", other_run
+        return f"the ranking is {row['metric'][:80]!r}, not {name!r}", OTHER_RUN
     # SQLite takes no integer of more than 64 bits.
     if not all(one.isdecimal() and len(one) < 10 for one in texts):
-        return f"the run has no pair {places}", other_run
+        return f"the run has no pair {places}", OTHER_RUN
     pair = int(texts[0]), int(texts[1])
     key = pair_keys(run, {unordered(pair): None}).get(unordered(pair))
     if key is None or key[1] not in judged:
-        return f"the run has no compared pair {places}", other_run
+        return f"the run has no compared pair {places}", OTHER_RUN
     case, repeat = key[1][:2]
     for column, own in (("case", case), ("repeat", str(repeat))):
         if row.get(column) not in (None, "", own, cell(own)):
-            return f"pair {places} has {column} {own}, not {row[column][:80]!r}", other_run
+            return f"pair {places} has {column} {own}, not {row[column][:80]!r}", OTHER_RUN
     if unordered(pair) in labels:
         return f"pair {places} is listed twice", "Leave one of them."
     labels[unordered(pair)] = pair, answer

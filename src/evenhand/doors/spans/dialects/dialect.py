@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from evenhand.core.record import Record
 from evenhand.core.step import StepKind
 from evenhand.doors.spans.messages import Said, json_of, value_of
 from evenhand.doors.spans.span import RawSpan
-from evenhand.languages.documents.foreign import MOST_TOKENS
+from evenhand.languages.documents.foreign import MOST_TOKENS, MOST_USD
 
 Structure = Mapping[str, StepKind | None]
 
@@ -123,7 +122,7 @@ def cost_of(value: object) -> float | None:
             cost = float(value)
         except OverflowError:
             return None
-        return cost if math.isfinite(cost) and cost >= 0 else None
+        return cost if 0 <= cost <= MOST_USD else None
     return None
 
 
