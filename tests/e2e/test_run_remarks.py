@@ -114,3 +114,15 @@ def test_a_run_that_is_being_written_is_not_deleted(run: Path, tmp_path: Path):
     assert done.returncode == 2
     assert f"is in use by process {os.getpid()}" in done.stderr
     assert run.is_file()
+
+
+def test_a_renamed_run_is_still_a_run_of_its_config(run: Path, tmp_path: Path):
+    """It is compared with the run before it, and the config is called as it was."""
+    assert _evenhand(tmp_path, "run", "--no-table").returncode == 0
+    assert _evenhand(tmp_path, "runs", "rename", "latest", "the better one").returncode == 0
+    compared = _evenhand(tmp_path, "compare")
+    assert "there is no run of" not in compared.stderr
+    assert run.stem[:10] in compared.stdout
+    named = _evenhand(tmp_path, "compare", "latest~1", "latest")
+    assert "is a run of" not in named.stdout + named.stderr
+    assert _evenhand(tmp_path, "runs", "history").stdout.startswith("greeting")

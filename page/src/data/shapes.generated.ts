@@ -59,6 +59,8 @@ export interface RunSummary {
   /** Seconds since 1970. */
   readonly created_at: number;
   readonly finished_at: number | null;
+  /** Seconds at work, without those before it was resumed. */
+  readonly took_s: number | null;
   readonly planned: number;
   readonly cases: number;
   readonly variants: number;

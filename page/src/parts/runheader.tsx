@@ -36,7 +36,7 @@ export function RunTotals({ head, blind, live, ranked, children }: { head: Head;
         totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} replayed` : ""}` : "",
         totals.tokens_in + totals.tokens_out > 0 ? tokens(totals.tokens_in, totals.tokens_out) : "",
         money(totals.cost_usd) === "unknown" ? "cost unknown" : `${money(totals.cost_usd)} spent`,
-        head.finished_at === null ? "" : seconds(head.finished_at - head.created_at),
+        head.took_s === null ? "" : seconds(head.took_s),
       ];
   return (
     <>

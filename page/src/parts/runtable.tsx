@@ -18,7 +18,7 @@ const VALUES: Readonly<Record<By, (run: RunSummary) => number | string>> = {
   rate: (run) => rateFrom(run.rate)?.least ?? -1,
   size: (run) => run.planned,
   cost: (run) => run.totals.cost_usd ?? -1,
-  took: (run) => (run.finished_at ?? run.created_at) - run.created_at,
+  took: (run) => run.took_s ?? 0,
 };
 
 interface Props {
@@ -112,7 +112,7 @@ function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: Run
       </td>
       <td class="n run-size">{grouped(run.cases)} × {grouped(run.variants)}{repeats}</td>
       <td class="n run-cost">{money(run.totals.cost_usd)}</td>
-      <td class="n run-took">{run.finished_at === null ? "–" : seconds(run.finished_at - run.created_at)}</td>
+      <td class="n run-took">{run.took_s === null ? "–" : seconds(run.took_s)}</td>
       <td class="n run-date"><time dateTime={new Date(run.created_at * 1000).toISOString()}>{started(run, runs)}</time></td>
     </tr>
   );

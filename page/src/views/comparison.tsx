@@ -143,7 +143,7 @@ function Asked({ questions, question, plot, go }: { questions: readonly Question
         <span class="chart-count">{tally(question.results)}</span>
       </div>
       <p class="chart-said">
-        {n === 1 ? "One comparison: p is not corrected. " : `p, and the smallest difference that could have been shown, are corrected for ${count(n, "comparison")} (Holm): `}
+        {n === 1 ? "One comparison: p is not corrected. " : `p, the interval, and the smallest difference that could have been shown are corrected for ${count(n, "comparison")} (Holm): `}
         {n > 1 && (question.metric === "" ? "every metric of every variant. " : "this metric of every variant. ")}
         The same as <code>{visible(question.command)}</code>.
         {besides.length > 0 && (

@@ -207,7 +207,7 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(newest) as run:
-        source, title, own = run.meta.source, run.meta.title, run.meta.id
+        source, title, own = run.meta.source, run.plan_title, run.meta.id
         ids = {own}
     left = most
     for path in newest_first(files(Path.cwd())):
@@ -215,7 +215,7 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
             return
         with contextlib.suppress(StoreError), RunFile.open(path) as run:
             meta = run.meta
-            same = (meta.source, meta.source or meta.title) == (source, source or title)
+            same = (meta.source, meta.source or run.plan_title) == (source, source or title)
             if (
                 not same
                 or meta.id in ids

@@ -113,12 +113,13 @@ def _before_latest() -> str:
     here = Path.cwd()
     latest = find(here, None)
     with RunFile.open(latest) as run:
-        meta = run.meta
-    if (before := run_before(here, meta)) is not None:
+        meta, title = run.meta, run.plan_title
+        before = run_before(here, run)
+    if before is not None:
         return called(here, before)
     variants = ", or compare its variants: evenhand compare :1 :2" if len(meta.variants) > 1 else ""
     raise UsageError(
-        f"there is no run of {safe(meta.title)} before the latest, {called(here, latest)}",
+        f"there is no run of {safe(title)} before the latest, {called(here, latest)}",
         hint=f"Run it again{variants}",
     )
 
@@ -137,10 +138,10 @@ def _tell_other_suite(a: str, b: str) -> None:
     mine = counted.index(True)
     ref, other = refs[mine], refs[1 - mine] or "latest"
     with RunFile.open(find(here, ref)) as run, RunFile.open(find(here, other)) as beside:
-        if run.meta.title == beside.meta.title:
+        if run.plan_title == beside.plan_title:
             return
-        title, before = safe(beside.meta.title), run_before(here, beside.meta)
-        tell(f"{ref} is a run of {safe(run.meta.title)}, and {other} is one of {title}")
+        title, before = safe(beside.plan_title), run_before(here, beside)
+        tell(f"{ref} is a run of {safe(run.plan_title)}, and {other} is one of {title}")
     if before is None:
         tell(f"  There is no run of {title} before it; `evenhand runs list` lists all.")
     else:

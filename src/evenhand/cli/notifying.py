@@ -90,7 +90,7 @@ def document_of(
     from evenhand.core.secrets import shown
     from evenhand.core.wording.words import clip, count, safe, seconds, short_id
 
-    took = max(0.0, (meta.finished_at or meta.created_at) - meta.created_at)
+    took = meta.took_s or 0.0
     title = clip(safe(shown(meta.title)), 200)
     parts = [f"{totals.passed:,} of {meta.planned:,} passed"]
     if totals.failed:

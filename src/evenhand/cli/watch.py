@@ -134,6 +134,9 @@ def _signals() -> Iterator[None]:
     """Inside, SIGINT and SIGTERM raise `_Ended`."""
 
     def end(_: int, __: object) -> None:
+        # A second Ctrl-C would interrupt what the first one ends.
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
         raise _Ended
 
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -61,6 +61,7 @@ class RunMeta(Record, frozen=True):
         version: The Evenhand that wrote it.
         status: How it ended, or `running`.
         finished_at: Seconds since 1970; None while it runs.
+        idle_s: Seconds in which nothing was at work, before it was resumed.
         message: Why it stopped, where it did not finish.
         decided: Of a run that was to end as soon as its trials decide: what they did. `verdict` is null before.
         signature: The home's that made it, over `id`, `source` and `settings`; empty of one that was made elsewhere.
@@ -87,6 +88,13 @@ class RunMeta(Record, frozen=True):
     decided: Mapping[str, Any] = field(default_factory=dict)
     signature: str = ""
     unrecorded: Mapping[str, int] = field(default_factory=dict)
+    idle_s: float = 0.0
+
+    @property
+    def took_s(self) -> float | None:
+        """How many seconds it was at work, without those before it was resumed; None where it hasn't ended."""
+        ended = self.finished_at
+        return ended and max(0.0, ended - self.created_at - self.idle_s)
 
     @property
     def knows_all_calls(self) -> bool:
@@ -139,10 +147,8 @@ class RunMeta(Record, frozen=True):
     @property
     def can_resume(self) -> bool:
         """Whether its file says what it was made from; of a gate's, what that goes by, too."""
-        settings = self.settings
-        if settings.get("gate") and not isinstance(
-            settings["gate"], Mapping
-        ):  # of an earlier version
+        settings, terms = self.settings, self.settings.get("gate")
+        if terms and not isinstance(terms, Mapping):  # of an earlier version
             return False
         return "asked" in settings or isinstance(settings.get("skill"), Mapping)
 

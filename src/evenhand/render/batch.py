@@ -243,8 +243,8 @@ class BatchReport(Run):
                 count(totals.calls, "call"),
                 paid(cost, scripted=self.meta.is_scripted),
             ]
-        if self.meta.finished_at is not None:
-            parts.append(seconds(self.meta.finished_at - self.meta.created_at))
+        if self.meta.took_s is not None:
+            parts.append(seconds(self.meta.took_s))
         return " · ".join(parts)
 
     def _number(self, metric: str) -> tuple[Callable[[TrialResult], float | None], int]:

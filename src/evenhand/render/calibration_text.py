@@ -161,7 +161,7 @@ def _more_would(more: int, now: str, later: str) -> str:
 def _as_measured(
     corrected: Estimate | None, now: float, later: float, times: float
 ) -> tuple[float, float]:
-    """Half of an interval that there is, and what more labels would make of it.
+    """Half of an interval that there is, and what more labels would make of it: nothing that is wider.
 
     The formula says how an interval shrinks. Where labels hardly disagree with a judge, it says next to nothing of how
     wide it is: what none of them shows may still be among the other outputs.
@@ -172,6 +172,8 @@ def _as_measured(
         later: The same with more labels.
         times: How many times as many these are.
     """
+    # Where cases have several labels, the formula takes all that they share for lost.
+    later = min(now, later)
     if corrected is None:
         return now, later
     reach = (corrected.high - corrected.low) / 2
@@ -355,7 +357,8 @@ def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
         return f"the judge drifted since {since}: {flips}{also}"
     if drift.word == "system":
         return (
-            f"the system changed, and no drift of the judge is shown since {since}: {flips}{moved}"
+            f"the system changed since {since}, or the judge by less than"
+            f" {count(drift.pairs, 'canary', 'canaries')} can show: {flips}{moved}"
         )
     return f"no drift of the judge shown since {since}: {flips}{moved}"
 

@@ -136,6 +136,11 @@ def _notes(around: Circumstances) -> Iterator[str]:
     first, second = around.runs
     yield from filter(None, map(_unfinished, around.runs))
     yield from filter(None, (replay_note(run.meta) for run in around.runs))
+    if second.cached and first.meta.id != second.meta.id and not replay_note(second.meta):
+        yield (
+            f"{second.name} took {second.cached:,} of {count(second.calls, 'answer')} from the cache:"
+            " where the first has the same ones, nothing can differ"
+        )
     if alone := around.without_counterpart:
         more = f" and {len(alone) - NAMED} more" if len(alone) > NAMED else ""
         yield f"without a counterpart: {', '.join(alone[:NAMED])}{more}"

@@ -101,7 +101,9 @@ def _lines(comparison: ComparedRuns) -> list[str]:
             if any(map(_is_corrected, comparison.results))
             else ""
         )
-        text.append(f"p-values are corrected for {tested} comparisons (Holm){in_brackets}")
+        # With a margin, intervals are those of each metric alone, as all bounds have to hold at once.
+        what = "p-values" if comparison.margin is not None else "p-values and intervals"
+        text.append(f"{what} are corrected for {tested} comparisons (Holm){in_brackets}")
     text += [f"! undecided, as {why}" for why in shared]
     text += [*_judged_lines(comparison, pairs), *comparison.notes]
     if few:
@@ -176,7 +178,7 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
     measured = {result.metric for result in comparison.results}
     alike = _uncorrected(comparison)
     for key, several in alike.items():
-        raw = [each.second.raw.value - each.first.raw.value for each in several]
+        raw = [each.raw for each in several]
         ends = dict.fromkeys(points(end(raw)) for end in (min, max))
         moved = f"{' to '.join(ends)} points by the judge"
         yield f"  {safe(key[0])} · {len(several)} pairs of variants: {moved} · {key[1]}"
@@ -207,11 +209,12 @@ def _uncorrected(comparison: ComparedRuns) -> dict[tuple[str, str], list[JudgedD
 def judged_line(each: JudgedDifference, pair: str = "") -> str:
     """A judged difference in words, on one line; after what its two variants are called, where there are several."""
     place = f"{safe(pair or ' → '.join(each.columns))} · " if each.several else ""
-    raw = points(each.second.raw.value - each.first.raw.value)
-    judge = f"{raw} points by the judge"
+    judge = f"{points(each.raw)} points by the judge"
     name = f"{place}{safe(each.metric)}"
     stopped = each.first.stopped or each.second.stopped
     looked = f" · {LOOKED}" if stopped and (each.corrected or each.mean) else ""
+    if each.in_error:
+        looked += f" · without {count(each.in_error, 'trial')} in error"
     if each.corrected is None:
         return f"{name}: {judge} · {_doubt(each)}{_means(each)}{looked}"
     one = each.corrected
@@ -246,6 +249,8 @@ def _means(each: JudgedDifference) -> str:
 
 def _doubt(each: JudgedDifference) -> str:
     """Why a difference isn't corrected, in words."""
+    if each.alone and each.first.corrected and each.second.corrected:
+        return f"not corrected: only one of the two has {count(each.alone, 'case')}"
     if each.first.why and each.first.why == each.second.why:
         return f"labelled, and not corrected: {each.first.why}"
     if each.first.status == each.second.status == "missing":

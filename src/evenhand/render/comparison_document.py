@@ -156,7 +156,8 @@ class CompareResult(Record, frozen=True, kw_only=True):
     low: Annotated[
         float | None,
         Key(
-            "the lower end of the difference's 95 % interval",
+            "the lower end of the difference's 95 % interval, corrected as `p` is but with a margin; "
+            "0 lies in it where `p` is above 0.05",
             "the metric's",
             null="it has no bound",
         ),

@@ -261,8 +261,8 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     parts += _calls(run, totals)
     if run.narrowed:
         pass  # how long the whole run took says nothing of these trials
-    elif meta.finished_at:
-        parts.append(seconds(meta.finished_at - meta.created_at))
+    elif meta.took_s is not None:
+        parts.append(seconds(meta.took_s))
     elif meta.status == "running":
         parts.append("still running" if run.alive else "cut off")
     names = grid.names if grid else ()  # without a table, few lines have any

@@ -63,7 +63,12 @@ class HistoryColumnRow(Record, frozen=True, kw_only=True):
     low: Annotated[float | None, Key("lower end of its 95 % interval", "share", null="no case")]
     high: Annotated[float | None, Key("upper end", "share", null="no case")]
     cost_usd: Annotated[
-        float | None, Key("what its trials cost", "US dollars", null="a price is not known")
+        float | None,
+        Key(
+            "what was paid for its trials, not what the cache saved",
+            "US dollars",
+            null="a price is not known",
+        ),
     ]
     latency_s: Annotated[float | None, Key("mean over cases", "seconds", null="no model was asked")]
     latency_low_s: Annotated[
@@ -179,7 +184,7 @@ class _Layout(Record, frozen=True):
     def heads(self) -> str:
         """The line above."""
         scale = "0 %" + "100 %".rjust(self.bar - 3)
-        return self.row(("started", "run"), "", (scale, "rate", "95 %", "cost", "latency"))
+        return self.row(("started", "run"), "", (scale, "rate", "95 %", "spent", "latency"))
 
 
 def _layout(line: RunLine, width: int) -> _Layout:

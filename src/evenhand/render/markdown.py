@@ -70,14 +70,14 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
             if block:
                 lines += ["", *_block(block)]
         lines += _in_full(run, totals)
-    took = "" if run.narrowed else f", {_when(meta.finished_at, meta.created_at)}"
+    took = "" if run.narrowed else f", {_when(meta.took_s)}"
     lines += ["", f"run `{short_id(meta.id)}`{took}"]
     put(out, "\n".join(lines) + "\n")
     return totals.trials
 
 
-def _when(finished_at: float | None, created_at: float) -> str:
-    return "not finished" if finished_at is None else f"in {seconds(finished_at - created_at)}"
+def _when(took_s: float | None) -> str:
+    return "not finished" if took_s is None else f"in {seconds(took_s)}"
 
 
 def _table(run: RunFile, grid: Grid) -> Iterator[str]:

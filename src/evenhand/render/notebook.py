@@ -50,8 +50,8 @@ def _parts(run: RunFile) -> Iterator[str]:
         cost = run.spend().cost_usd
         facts.append(paid(cost, scripted=meta.is_scripted))
     # How long the whole run took says nothing of some of its trials.
-    if meta.finished_at is not None and not run.narrowed:
-        facts.append(seconds(meta.finished_at - meta.created_at))
+    if meta.took_s is not None and not run.narrowed:
+        facts.append(seconds(meta.took_s))
     size = (meta.variants, meta.case_count, meta.repeats, meta.planned)
     title = heading_of(meta.title, *size, 1_000)
     yield f'<div><p><b>{_text(title)}</b>: <b style="color:{_COLORS[word]}">{word}</b> · '

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired_difference import Differences, Rule, Word, verdict
+from evenhand.stats.paired_difference import LEVEL, Differences, Rule, Word, verdict
 from evenhand.stats.tallies import OpenNumber
 
 
@@ -65,6 +66,39 @@ class Extremes:
         low, high = self.least.interval(confidence)
         return (low, self.most.interval(confidence)[1]) if self.open else (low, high)
 
+    def agreeing(
+        self, p: float, level: float = LEVEL, raised: float = 1
+    ) -> tuple[float, float, float]:
+        """An interval and a p-value that say the same: 0 lies in the interval where the p-value is above the level.
+
+        Interval and test have formulas of their own, so that with few cases one can show what the other doesn't. A
+        difference counts as shown where both do. Otherwise the interval is widened to 0, or the p-value raised to the
+        level at which the interval would reach it: neither promises more than it did.
+
+        Args:
+            p: The p-value, corrected for the number of tests.
+            level: What it is held against.
+            raised: How many times the correction raised it: the error of the interval is as many times smaller.
+
+        Returns:
+            The lower end, the upper end, and the p-value.
+        """
+        low, high = self.interval(1 - level / raised)
+        if p > level:
+            return min(low, 0.0), max(high, 0.0), p
+        if math.isinf(low) or low > 0 or high < 0:
+            return low, high, p
+
+        def excludes(error: float) -> bool:
+            ends = self.interval(1 - error)
+            return ends[0] > 0 or ends[1] < 0
+
+        least, most = level / raised, 1.0
+        while most - least > 1e-6:
+            middle = (least + most) / 2
+            least, most = (least, middle) if excludes(middle) else (middle, most)
+        return low, high, min(1.0, most * raised)
+
     @cached_property
     def p(self) -> float:
         """The larger of the two p-values; 1 where the extremes do not lie on one side of 0."""
@@ -111,10 +145,12 @@ class Extremes:
             rule: What says the word at each extreme.
         """
         sides = ((self.least, self._ps[0]), (self.most, self._ps[1]))
-        words: set[Word] = {
-            rule(data.turned() if lower else data, corrected(p), of=of, margin=margin)
-            for data, p in (sides if self.open else sides[:1])
-        }
+        words: set[Word] = set()
+        for data, alone in sides if self.open else sides[:1]:
+            p = corrected(alone)
+            raised = p / alone if alone else of
+            turned = data.turned() if lower else data
+            words.add(rule(turned, p, of=of, margin=margin, raised=raised))
         if words == {"better", "non-inferior"}:
             return "non-inferior", False
         return (words.pop(), False) if len(words) == 1 else ("undecided", True)

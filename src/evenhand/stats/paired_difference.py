@@ -14,7 +14,7 @@ that was not drawn, and copies of a case change nothing.
 - Pass rates of which one side has more repeats than the other are taken as scores from −1 to 1: a case that passes
   nine times in ten, asked once, is a tenth up or nine tenths down, and throwing its sign would be wrong.
 - Of a part of a suite that was drawn, they are the adjusted differences of `control_variates`, with its weights.
-- A difference counts as shown where both agree: the test, corrected for the number of tests, and the interval.
+- A difference counts as shown where both agree: the test and the interval, both corrected for the number of tests.
 - On a scale that nobody knows, no mean is known either: one value in fifty may be fifty times as large as all that
   were seen. What can be said is how many cases went which way.
 """
@@ -311,7 +311,13 @@ class Rule(Protocol):
     """What says what differences come to: `verdict`, or a stricter one."""
 
     def __call__(
-        self, differences: Differences, p: float, *, of: int = 1, margin: float | None = None
+        self,
+        differences: Differences,
+        p: float,
+        *,
+        of: int = 1,
+        margin: float | None = None,
+        raised: float = 1,
     ) -> Word: ...
 
 
@@ -322,6 +328,7 @@ def verdict(
     of: int = 1,
     margin: float | None = None,
     level: float = LEVEL,
+    raised: float = 1,
 ) -> Word:
     """What the data say of the second: better, worse, no detectable difference, or that they cannot say.
 
@@ -333,6 +340,7 @@ def verdict(
             lower end of the one-sided interval (95 %) is above −margin, *worse* where the upper end is below it, and
             *undecided* in between.
         level: Of the test, 0.05 by default; one-sided with a margin.
+        raised: How many times the correction raised the p-value: the error of the interval is as many times smaller.
 
     Returns:
         *undecided* where there are fewer than FEWEST clusters, without a margin where so few can show no difference at
@@ -349,7 +357,7 @@ def verdict(
         return "non-inferior" if _mostly_within(differences, margin, level) else "undecided"
     low = high = 0.0
     if p <= level:  # the interval takes far longer than all else here
-        low, high = differences.interval(1 - level)
+        low, high = differences.interval(1 - level / raised)
     significant = low > 0 or high < 0
     if margin is None:
         if significant:

@@ -162,11 +162,16 @@ class Journal:
         db: sqlite3.Connection | None = None
         try:
             lock = Lock(lock_of(path), f"run {id_}")
+            last_write = _last_write(path)
             earlier = EarlierSessions.read(path, anew=anew)
             db = connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             # Read under the lock: whoever held it before may have noted more until the end.
-            meta = replace(own_meta(db, path), status="running", finished_at=None, message="")
+            before = own_meta(db, path)
+            # Without an end it was cut off: at its last write, or just after.
+            stopped = last_write if before.finished_at is None else before.finished_at
+            idle = before.idle_s + max(0.0, time.time() - stopped)
+            meta = replace(before, status="running", finished_at=None, message="", idle_s=idle)
             db.execute("update run set meta = ? where id = ?", (encode(meta), meta.id))
         except (OSError, sqlite3.Error, StoreError) as error:
             for opened in (earlier, db):
@@ -573,3 +578,9 @@ def _reply_row(call: int, end: CallEnd) -> Row:
         end.queued_s,
         end.body,
     )
+
+
+def _last_write(path: Path) -> float:
+    """When a run's file, or the log beside it, was last written; seconds since 1970."""
+    files = (path, path.with_name(f"{path.name}-wal"))
+    return max(file.stat().st_mtime for file in files if file.exists())

@@ -193,6 +193,7 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
         planned=first.plan_size,
         case_count=first.case_count if sharded is None else sharded.cases,
         finished_at=max(ends, default=None),
+        idle_s=0.0,
         settings={**settings, "merged": ids},
         status="interrupted" if missing else "finished",
         message=_message(missing, _missing_shards(metas)) if missing else "",

@@ -66,6 +66,7 @@ class OpenRun(Record, frozen=True, kw_only=True):
         db: Reads it, or those of its trials that were chosen.
         meta: The run's own words, under the title that people gave it; of chosen trials, with their numbers.
         remarks: What people said of it.
+        plan_title: The title that it had before people gave it another: runs of one plan have it in common.
         narrowed: Whether only some of its trials are seen.
         by_outcome: Whether they were chosen by what came of them.
     """
@@ -74,6 +75,7 @@ class OpenRun(Record, frozen=True, kw_only=True):
     db: sqlite3.Connection
     meta: RunMeta
     remarks: Remarks
+    plan_title: str
     narrowed: bool = False
     by_outcome: bool = False
 
@@ -140,6 +142,7 @@ def open_run(path: Path) -> OpenRun:
         db=db,
         meta=structs.replace(meta, title=remarks.title or meta.title),
         remarks=remarks,
+        plan_title=meta.title,
     )
 
 

@@ -331,12 +331,13 @@ def runs_back(ref: str | None) -> int | None:
     return None if named is None else 0 if named[1] is None else int(named[1] or 1)
 
 
-def run_before(start: Path, run: RunMeta) -> Path | None:
-    """The newest run with the same title that was made before this one; None where there is none."""
+def run_before(start: Path, run: RunFile) -> Path | None:
+    """The newest run of a plan of the same title that was made before this one; None where there is none."""
     for path in newest_first(files(start)):
         with contextlib.suppress(StoreError), RunFile.open(path) as other:
             meta = other.meta
-            if meta.id < run.id and meta.title == run.title and not meta.is_judge_check:
+            earlier = meta.id < run.meta.id and other.plan_title == run.plan_title
+            if earlier and not meta.is_judge_check:
                 return path
     return None
 

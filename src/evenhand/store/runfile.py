@@ -101,6 +101,11 @@ class RunFile(SettledTrials, JournaledCalls, RunBatches, CaseGroups, LabelledDra
         return self._run.remarks
 
     @property
+    def plan_title(self) -> str:
+        """The title of the run's plan, whatever people call the run: runs of one plan have it in common."""
+        return self._run.plan_title
+
+    @property
     def narrowed(self) -> bool:
         """Whether only some of the run's trials are seen."""
         return self._run.narrowed

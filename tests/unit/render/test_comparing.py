@@ -603,6 +603,19 @@ async def test_what_many_cases_know_is_told_to_tenths(runs: Pair):
     second = passes([False] * 10 + [True] * 22 + [True] * 968 + [False] * 1000)
     lines = str(compare(*await runs(first, second), metric="passed")).splitlines()
     assert lines[0].startswith(
-        "passed: +0.6 points [+0.0, +1.2] over 2,000 cases (paired), p = 0.050"
+        "passed: +0.6 points [0, +1.2] over 2,000 cases (paired), p = 0.050: no detectable"
     )
     assert lines[1].startswith("  48.9 % → 49.5 % · 22 better, 10 worse, 1,968 the same")
+
+
+async def test_answers_from_the_cache_are_told_as_they_cannot_differ(runs: Pair):
+    """A second run that asks nobody again shows nothing of how much answers vary."""
+    first = passes([True] * 10, calls=1)
+    note = (
+        "took 7 of 10 answers from the cache: where the first has the same ones, nothing can differ"
+    )
+    cached = [
+        replace(trial, calls=1, cached=int(i < 7)) for i, trial in enumerate(passes([True] * 10))
+    ]
+    assert note in str(compare(*await runs(first, cached)))
+    assert "from the cache" not in str(compare(*await runs(cached, first)))

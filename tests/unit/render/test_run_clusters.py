@@ -241,8 +241,8 @@ def test_a_report_and_a_calibration_say_that_judges_rates_count_each_case_by_its
         expect(case.id, Passes("is kind"))
 
     note = (
-        "judges' rates, labels and corrections count each case by itself, also those of one"
-        " document: their intervals may be too narrow"
+        "judges' rates and corrections count each case once, and not each document; their intervals allow for cases"
+        " of one document that go together"
     )
     with run(evals, progress=False) as found:
         assert (note in text_of(found)) is bool(cluster)

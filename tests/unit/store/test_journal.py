@@ -9,11 +9,14 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome
@@ -531,3 +534,29 @@ async def test_what_another_process_notes_until_it_lets_go_is_not_lost(
     await again.finish("finished")
     with RunFile.open(other.path) as run:
         assert run.meta.unrecorded == {"POST /chat": 1}
+
+
+@pytest.mark.parametrize("cut_off", [False, True], ids=["ended", "cut off"])
+async def test_a_run_that_is_resumed_later_took_the_time_in_which_it_was_at_work(
+    tmp_path: Path, cut_off: bool
+):
+    """One second, an hour ago, and what the rest takes now: nobody waited an hour for it."""
+    hour_ago = time.time() - 3600
+    journal = Journal.create(tmp_path, replace(meta(), created_at=hour_ago))
+    await journal.settle(result(0))
+    if cut_off:
+        journal.close()
+        os.utime(journal.path, (hour_ago + 1, hour_ago + 1))
+    else:
+        await journal.finish("interrupted")
+        with closing(sqlite3.connect(journal.path)) as db:
+            ended = replace(journal.meta, finished_at=hour_ago + 1)
+            db.execute("update run set meta = ?", (encode(ended),))
+            db.commit()
+    for _ in range(2):  # with nothing left to run, too
+        again = Journal.reopen(journal.path)
+        await again.finish("finished")
+        with RunFile.open(journal.path) as run:
+            assert run.meta.finished_at is not None
+            assert run.meta.finished_at - hour_ago >= 3600
+            assert run.meta.took_s == pytest.approx(1, abs=30)

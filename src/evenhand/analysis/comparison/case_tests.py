@@ -245,7 +245,8 @@ class TestChanges:
                 counts = passed.setdefault(pair, [0, 0, 0])
                 counts[0] += first.passed(one)
                 counts[1] += second.passed(two)
-                counts[2] += 1
+                # Of those that are left out anyway there is no doubt.
+                counts[2] += not self.of_case(one, two)
         mine, theirs = first.signatures(), second.signatures()
         self.names = {
             name for one in (*mine, *theirs) for expectation in one for name in expectation.names
@@ -267,7 +268,7 @@ class TestChanges:
             for one in changes:
                 if one.argument is None or alone.edited(one.argument):
                     self._known[pair].append(one)
-                else:
+                elif passed[pair][2]:
                     self.doubts[f"{one.slot}: {one.text}"] += passed[pair][2]
 
     def of_case(self, one: int, two: int) -> list[str]:

@@ -19,7 +19,13 @@ from evenhand.analysis.comparison.comparison_results import Compared, ComparedRu
 from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of
 from evenhand.analysis.comparison.drawn_part import Earlier, drawn_of
 from evenhand.analysis.comparison.earlier_runs import Scores, earlier_runs
-from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
+from evenhand.analysis.comparison.judged_differences import (
+    JudgedDifference,
+    JudgedRun,
+    beside_result,
+    judged_differences,
+    on_cases_of_both,
+)
 from evenhand.analysis.comparison.pairing import once, paired, undirected, with_verdicts
 from evenhand.analysis.comparison.same_test import Likeness, other_evals, same_outputs, withheld_of
 from evenhand.analysis.summaries.column_names import column_names, full_names
@@ -45,6 +51,8 @@ class RunState(Record, frozen=True, kw_only=True):
         path: Its file.
         meta: What its file says of it.
         settled: How many of its trials are settled.
+        calls: How many calls they made.
+        cached: How many of these the cache answered, or the record of an earlier run.
         unrecorded: Whether it doesn't say what was asked in it, as those of earlier versions.
     """
 
@@ -53,6 +61,8 @@ class RunState(Record, frozen=True, kw_only=True):
     path: Path
     meta: RunMeta
     settled: int
+    calls: int
+    cached: int
     unrecorded: bool
 
 
@@ -136,7 +146,7 @@ def compared_runs(
         # What the judges of one run said is read once for two of its columns.
         after = before if second.run is first.run else JudgedRun(second.run)
         judged = [
-            each
+            on_cases_of_both(each, before, after)
             for each in judged_differences(before, after, pairs, columns_of)
             if not metrics or each.metric in metrics
         ]
@@ -207,7 +217,11 @@ def compared_runs(
         results=tuple(with_verdicts(comparisons if metrics else [*once(comparisons)], margin)),
         margin=margin,
         cluster=cluster or _cluster_of(first, second, pairs),
-        judged=tuple(each for each in judged if each.place not in apart and not everywhere),
+        judged=tuple(
+            _beside_results(each, comparisons)
+            for each in judged
+            if each.place not in apart and not everywhere
+        ),
         in_full=_in_full(variants, pairs, columns_of),
     )
     return compared, Circumstances(
@@ -219,6 +233,19 @@ def compared_runs(
         pairs=states,
         earlier=tuple(history.notes),
     )
+
+
+def _beside_results(each: JudgedDifference, results: Sequence[Compared]) -> JudgedDifference:
+    """A judged difference as its metric's own result has it, if there is one: over the cases of both."""
+    paired, alone, in_error = None, 0, 0
+    for result in results:
+        if result.columns == each.columns:
+            alone = len(result.only_first) + len(result.only_second)
+        if (result.metric, result.columns) == each.place and result.data.rates:
+            paired = result.difference
+        if (result.metric, result.columns) == each.place:
+            in_error = result.trials_in_error
+    return beside_result(each, paired, alone, in_error)
 
 
 def _carried(
@@ -294,12 +321,15 @@ def _state(
 ) -> RunState:
     tests, others = ([column.tests for column in each.values()] for each in (own, theirs))
     silent = not all(one.recorded or one.imported for one in tests)
+    totals = side.run.totals()
     return RunState(
         name=Side(side.run).beside(Side(other.run)),
         side=side.beside(other),
         path=side.run.path,
         meta=side.run.meta,
-        settled=side.run.totals().trials,
+        settled=totals.trials,
+        calls=totals.calls,
+        cached=totals.cached,
         unrecorded=silent and any(one.says_something for one in (*tests, *others)),
     )
 

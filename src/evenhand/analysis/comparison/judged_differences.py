@@ -6,9 +6,12 @@ cases are labelled in both, these say how far the two rates are off together: ea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any
+
+from msgspec.structs import replace
 
 from evenhand.analysis.trust.calibrated import JudgedRate, Status, judged_rates
 from evenhand.analysis.trust.calibration import estimate_row, peoples_verdicts
@@ -34,13 +37,19 @@ class CompareJudgedDifference(Record, frozen=True, kw_only=True):
 
     metric: str
     columns: Annotated[list[str], Key("the names of the two variants")]
-    raw: Annotated[float, Key("the difference of the pass rates as the judge has them", "−1 to 1")]
+    raw: Annotated[
+        float,
+        Key(
+            "the difference of the pass rates as the judge has them, on the cases of both",
+            "−1 to 1",
+        ),
+    ]
     corrected: Annotated[
         dict[str, Any] | None,
         Key(
             "`value`, `low` and `high`: the difference that people would have found, with its 95 % interval",
             "−1 to 1",
-            null="a side is not corrected",
+            null="a side is not corrected, or only one of the two has some cases",
         ),
     ]
     labels: Annotated[list[int], Key("that the two corrected rates rest on", "labels")]
@@ -57,7 +66,7 @@ class CompareJudgedDifference(Record, frozen=True, kw_only=True):
             "the difference of the mean scores that people would have given: `value`, `low` and `high`, the "
             "ends of its 95 % interval",
             "the metric's own",
-            null="a side has no corrected mean",
+            null="a side has no corrected mean, or only one of the two has some cases",
         ),
     ]
     calibration: Annotated[list[str], Key("for each side `fresh`, `stale` or `missing`")]
@@ -75,6 +84,10 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
         corrected: The difference that people would have found; None where a side is not corrected.
         paired: How many cases labelled in both it takes into account; 0 where they are too few.
         mean: The difference of the mean scores that people would have given; None where a side has none.
+        raw: The difference of the two rates as the judge has them, on the cases of both.
+        alone: How many cases only one of the two has: corrected numbers are about all of a side's cases, so that their
+            difference would be that of the cases, too.
+        in_error: How many trials of these cases are in error, and part of no judge's rate.
     """
 
     metric: str
@@ -85,6 +98,9 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
     corrected: Estimate | None
     paired: int
     mean: Estimate | None = None
+    raw: float
+    alone: int = 0
+    in_error: int = 0
 
     @property
     def place(self) -> tuple[str, tuple[str, str]]:
@@ -101,7 +117,7 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
         return CompareJudgedDifference(
             metric=self.metric,
             columns=list(self.columns),
-            raw=self.second.raw.value - self.first.raw.value,
+            raw=self.raw,
             corrected=estimate_row(self.corrected),
             labels=[self.first.labels, self.second.labels],
             paired=self.paired,
@@ -135,13 +151,21 @@ class JudgedRun:
         judged = judgements(self._run, verdicts_only=True)
         return {metric.metric: metric for metric in judged.metrics.values()}
 
+    def shares(self, metric: str, variant: int) -> dict[str, float]:
+        """The share of each case's outputs that the judge passes."""
+        verdicts: dict[str, list[bool]] = {}
+        judged = self.metrics.get(metric)
+        for item in judged.of_variant(variant) if judged else ():
+            verdicts.setdefault(item.case, []).append(item.passed)
+        return {case: sum(passed) / len(passed) for case, passed in verdicts.items()}
+
     def labelled(self, metric: str, variant: int) -> tuple[dict[str, Item], dict[str, bool]]:
-        """The judge's and people's verdicts by case; none where cases were repeated, or nothing is drawn."""
+        """The judge's and people's verdicts by case; none where several go together, or nothing is drawn."""
         judged = self.metrics.get(metric) if self._run.draws() else None
         items = judged.of_variant(variant) if judged else []
         by_case = {item.case: item for item in items}
-        # With repeats, a case has several labels, which do not pair.
-        if judged is None or len(by_case) < len(items):
+        # With repeats, a case has several labels, which do not pair; and pairs of one cluster are not independent.
+        if judged is None or len({item.unit for item in items}) < len(items):
             return {}, {}
         people = peoples_verdicts(self._run, judged)
         return by_case, {item.case: people[item] for item in items if item in people}
@@ -191,7 +215,44 @@ def judged_differences(
                 corrected=corrected,
                 paired=paired,
                 mean=_of_means(rate.mean, other.mean),
+                raw=other.raw.value - rate.raw.value,
             )
+
+
+def on_cases_of_both(
+    each: JudgedDifference, first: JudgedRun, second: JudgedRun
+) -> JudgedDifference:
+    """A judged difference of which the judge's own side is about the cases that it judged in both columns.
+
+    Args:
+        each: It, as the rates of all cases of each side have it.
+        first: What is compared with.
+        second: What is judged.
+    """
+    one, two = (
+        run.shares(each.metric, side.variant)
+        for run, side in ((first, each.first), (second, each.second))
+    )
+    both = [two[case] - share for case, share in one.items() if case in two]
+    return replace(each, raw=math.fsum(both) / len(both)) if both else each
+
+
+def beside_result(
+    each: JudgedDifference, paired: float | None, alone: int, in_error: int
+) -> JudgedDifference:
+    """A judged difference beside what its metric comes to over the cases of both columns.
+
+    Args:
+        each: It.
+        paired: The difference of the rates over these cases; None where there is none, or errors leave it open.
+        alone: How many cases only one of the two has.
+        in_error: How many trials of the cases of both are in error.
+    """
+    each = replace(each, in_error=in_error)
+    raw = each.raw if paired is None else paired
+    if not alone:
+        return replace(each, raw=raw)
+    return replace(each, raw=raw, alone=alone, corrected=None, mean=None, paired=0)
 
 
 def _of_means(first: JudgedMean | None, second: JudgedMean | None) -> Estimate | None:

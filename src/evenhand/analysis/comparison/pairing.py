@@ -21,7 +21,7 @@ from evenhand.core.score import SHARES, Scale
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.multiple import holm
+from evenhand.stats.multiple import holm, holm_factors
 from evenhand.stats.paired_difference import Alone, Differences
 from evenhand.stats.tallies import OpenNumber, worth_of
 from evenhand.store.measured import LOWER
@@ -110,7 +110,6 @@ def paired(
     # Errors alone show nothing of a difference, not even how large one the cases would have shown.
     if not withheld and apart.broken and not _measured(metric, (mine, theirs), pairs.numbers):
         withheld = unmeasured(apart.broken)
-    low, high = (-math.inf, math.inf) if withheld else data.interval()
     judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
     changed, unsettled, alike = _changed(pairs, least_of, most_of)
 
@@ -136,8 +135,8 @@ def paired(
         data=data,
         first_range=mean(first_means),
         second_range=mean(second_means),
-        low=low,
-        high=high,
+        low=-math.inf,
+        high=math.inf,
         p=1.0,
         p_alone=1.0 if withheld else data.p,
         smallest=None,
@@ -353,29 +352,40 @@ def once(results: Iterable[Compared]) -> Iterator[Compared]:
         yield before[-1]
 
 
+def _tests(result: Compared) -> bool:
+    """Whether there is something that could differ."""
+    return bool(result.n) and not (result.withheld or result.constant)
+
+
 def with_verdicts(results: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
     """The results with their verdicts, each in the light of how many tests there are.
 
-    A metric that is one number in all cases of both can't differ, and takes no part.
+    A metric that is one number in all cases of both can't differ, and takes no part; nor does one without a case.
     """
-    tests, places = distinct(one for one in results if not one.withheld and not one.constant)
+    tests, places = distinct(one for one in results if _tests(one))
     alone = [test.p_alone for test in tests]
-    corrected_ps, number = holm(alone), max(1, len(tests))
+    corrected_ps, factors, number = holm(alone), holm_factors(alone), max(1, len(tests))
     remaining = iter(places)
     for result in results:
         if result.withheld:
             yield result
             continue
-        i = None if result.constant else next(remaining)
+        i = next(remaining) if _tests(result) else None
 
         def corrected(own: float, i: int | None = i) -> float:
             return own if i is None else holm([*alone[:i], own, *alone[i + 1 :]])[i]
 
         word, open_ = result.data.verdict(corrected, lower=result.lower, of=number, margin=margin)
+        # All bounds of a margin have to hold at once, which takes no wider intervals.
+        raised = 1.0 if i is None or margin is not None else factors[i]
+        p = result.p_alone if i is None else corrected_ps[i]
+        low, high, p = result.data.agreeing(p, raised=raised)
         yield replace(
             result,
             verdict=word,
-            p=result.p_alone if i is None else corrected_ps[i],
+            low=low,
+            high=high,
+            p=p,
             smallest=result.data.smallest((1 - CONFIDENCE) / number),
             open=open_,
             tests=number,

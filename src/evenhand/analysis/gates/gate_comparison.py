@@ -260,7 +260,7 @@ def judged(
         more = None
         if word == "undecided":
             more = more_cases(compared.data, margin, lower=compared.lower)
-        low, high = compared.data.interval(1 - level)
+        low, high, p = compared.data.agreeing(corrected(compared.p_alone), level)
         least, most = compared.data.interval(1 - 2 * level)
         yield replace(
             result,
@@ -271,7 +271,7 @@ def judged(
                 open=open_,
                 low=low,
                 high=high,
-                p=corrected(compared.p_alone),
+                p=p,
             ),
             more=more,
             at_worst=most if compared.lower else -least,

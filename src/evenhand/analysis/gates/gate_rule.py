@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from evenhand.stats.extremes import Extremes
 from evenhand.stats.interval import CONFIDENCE
@@ -31,6 +32,7 @@ def gate_rule(
     of: int = 1,
     margin: float | None = None,
     level: float = LEVEL,
+    raised: float = 1,
 ) -> Word:
     """What a gate says of differences: *better*, *non-inferior*, *worse* or *undecided*.
 
@@ -40,13 +42,15 @@ def gate_rule(
         of: How many tests there are.
         margin: How much worse is accepted, in the scores' unit; None for 0.
         level: Of each test.
+        raised: How many times the correction raised the p-value.
 
     Returns:
         *worse* where the upper limit is below −margin, or a drop is shown and the lower limit isn't above −margin.
     """
     accepted = margin or 0.0
-    word = verdict(differences, p, of=of, margin=accepted, level=level)
-    if word == "undecided" and verdict(differences, p, of=of, level=level) == "worse":
+    rule = partial(verdict, differences, p, of=of, level=level, raised=raised)
+    word = rule(margin=accepted)
+    if word == "undecided" and rule() == "worse":
         return "worse"
     return word
 

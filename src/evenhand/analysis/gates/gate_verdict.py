@@ -108,6 +108,11 @@ def gate(
     level = decider.level(run_whole=stopped is None) if decider is not None else LEVEL
     results = list(judged(results, margin, level))
     reused = sum(bool(trial.taken) for trial in run.trials())
+    if totals.cached:
+        notes.append(
+            f"{totals.cached:,} of {count(totals.calls, 'answer')} came from the cache:"
+            " where the baseline has the same ones, nothing can differ"
+        )
     results = list(with_advice(results, columns, run, totals.trials - reused))
     results = [_explained(one, run) for one in results]
     if not metrics:
@@ -321,6 +326,11 @@ def _changes(baseline: Baseline, run: RunFile) -> Iterator[str]:
             return both and other
         return name == "calibration" and name in now and other
 
-    changed = [name for name in dict.fromkeys((*now, *before)) if differs(name)]
+    changed = [
+        safe(name)
+        + ("" if name in now and name in before else " now" if name in now else " before")
+        for name in dict.fromkeys((*now, *before))
+        if differs(name)
+    ]
     if changed:
-        yield f"! judging has changed since the baseline: {', '.join(map(safe, changed))}"
+        yield f"! judging has changed since the baseline: {'; '.join(changed)}"

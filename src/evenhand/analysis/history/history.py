@@ -139,7 +139,7 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
     for path in files:
         try:
             with RunFile.open(path) as run:
-                meta = run.meta
+                meta, title = run.meta, run.plan_title
         except StoreError as error:
             unreadable.append((path, error.message))
             continue
@@ -150,12 +150,12 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
             continue
         ids.add(meta.id)
         # Runs made in code have no file: their title is all that tells them apart.
-        key = (meta.source, "" if meta.source else meta.title)
+        key = (meta.source, "" if meta.source else title)
         groups.setdefault(key, []).append((meta.created_at, path))
         if "imported" not in meta.settings:
             ours.add(key)
         # The newest run's title: people rename configs.
-        titles[key] = max(titles.get(key, (0.0, "")), (meta.created_at, meta.title))
+        titles[key] = max(titles.get(key, (0.0, "")), (meta.created_at, title))
     _join_imported(groups, titles, ours)
     lines: list[RunLine] = []
     canaries = finished_checks(checks)

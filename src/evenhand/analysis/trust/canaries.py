@@ -3,7 +3,7 @@
 A canary is the same text with the same verdict each time, so that only the judge can make a difference. It is asked
 anew each time. Two answers to the same canaries are compared pair by pair, by McNemar's exact test; an error of the
 judge is no answer, and its pair is left out. Where no drift of the judge is shown, and its pass rates on the cases that
-both runs have differ by more than chance, the system changed.
+both runs have differ by more than chance, the system changed, or the judge by less than the canaries show.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class CanarySince(Record, frozen=True, kw_only=True):
     changed: Annotated[
         str,
         Key(
-            "who changed, as far as shown: `judge`, `system`, `none`, or `not decided` with too few pairs: fewer "
-            "than 7 at the first check, and than 9 at the second"
+            "who changed, as far as shown: `judge`, `system` (or the judge by too little to show), `none`, or "
+            "`not decided` with too few pairs: fewer than 7 at the first check, and than 9 at the second"
         ),
     ]
 

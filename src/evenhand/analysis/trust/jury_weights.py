@@ -32,6 +32,7 @@ from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.design_effect import CaseLabel
+from evenhand.stats.extremes import certain
 from evenhand.stats.paired_difference import Differences, Word, verdict
 from evenhand.stats.votes import cross_fitted, fitted_weights
 from evenhand.store.runfile import RunFile
@@ -137,13 +138,13 @@ def jury_weights(
     passes = [people[item] for item in judged]
     own = [item.passed for item in judged]
     votes = turned(votes, own)
-    cases = [item.case for item in judged]
+    cases = [item.unit for item in judged]
     folds = folds_of(cases)
     weighted = cross_fitted(votes, passes, folds)
     weights = fitted_weights(votes, passes)
     differences = _differences(judged, passes, weighted, own)
-    p = differences.p()
-    low, high = differences.interval()
+    alone = differences.p()
+    low, high, p = certain(differences).agreeing(alone)
     variants = sorted({item.variant for item in judged})
     by_votes = dict(zip(judged, weighted, strict=True))
     by_variant = {
@@ -163,7 +164,7 @@ def jury_weights(
         weighted=_share(cases, weighted, passes),
         difference=Estimate(differences.mean or 0.0, low, high),
         p=p,
-        word=verdict(differences, p),
+        word=verdict(differences, alone),
         by_variant={
             variant: verdicts_beside(pairs, [vote for _, vote in pairs])
             for variant, pairs in by_variant.items()

@@ -36,7 +36,7 @@ def case_labels(
     *,
     judge: Mapping[Item, bool] | None = None,
 ) -> list[CaseLabel]:
-    """People's verdicts with their cases.
+    """People's verdicts with their cases, or with the clusters that these belong to.
 
     Args:
         people: What people say of labelled items.
@@ -54,7 +54,7 @@ def case_labels(
 
     return [
         CaseLabel(
-            case_of(item.case),
+            case_of(item.unit),
             passed,
             item.passed if judge is None else judge[item],
             weight(item),
@@ -71,7 +71,7 @@ def effects_of(
     same_trials: bool,
     judge: Mapping[Item, bool] | None = None,
 ) -> DesignEffects:
-    """By how much less labels say because trials of one case go together.
+    """By how much less labels say because trials of one case, or cases of one cluster, go together.
 
     Args:
         items: All judged items.
@@ -82,7 +82,7 @@ def effects_of(
     names: dict[str, str] = {}
     judged: list[tuple[str, bool]] = []
     for item in items:
-        case = names.setdefault(item.case, case_of(item.case))
+        case = names.setdefault(item.unit, case_of(item.unit))
         judged.append((case, item.passed if judge is None else judge.get(item, item.passed)))
     return design_effects(judged, labels, same_trials=same_trials)
 
@@ -90,20 +90,20 @@ def effects_of(
 def few_cases(effects: DesignEffects | MeanEffect) -> str:
     """Why labels of too few cases correct nothing, in words."""
     return (
-        f"the {effects.labels} labels are of {count(effects.cases, 'case')}, which are too few where cases"
-        f" are repeated: it takes {FEWEST_CASES} or more"
+        f"the {effects.labels} labels are of {count(effects.cases, 'case')} or clusters, which are too few where"
+        f" several go together: it takes {FEWEST_CASES} or more"
     )
 
 
 def of_clusters(variants: Iterable[Variant]) -> str:
-    """That judges' rates don't count clusters as one, in words; empty where no variant says what belongs together."""
+    """That judges' rates count cases and not clusters, in words; empty where no variant says what belongs together."""
     keys = dict.fromkeys(variant.cluster for variant in variants if variant.cluster)
     if not keys:
         return ""
     named = " or ".join(clip(safe(key), 40) for key in keys)
     return (
-        f"judges' rates, labels and corrections count each case by itself, also those of one {named}:"
-        " their intervals may be too narrow"
+        f"judges' rates and corrections count each case once, and not each {named}; their intervals allow for cases"
+        f" of one {named} that go together"
     )
 
 

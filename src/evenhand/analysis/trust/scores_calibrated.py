@@ -245,7 +245,7 @@ def later_mean(
         None without labels, with labels of too few cases, and where the judge's scores aren't shown to rise with
         people's: the mean would be that of the run that was scored.
     """
-    scored = [(case_of(item.case), item.score) for item in items if item.score is not None]
+    scored = [(case_of(item.unit), item.score) for item in items if item.score is not None]
     if not scored or not rise_together(labels):
         return None
     values = [score for _, score in scored]
@@ -285,7 +285,7 @@ def _corrected(
     if paired is None:
         return None
     labels = _labels(strata, people)
-    judged = [(case_of(i.case), i.score or 0.0) for own in strata.values() for i in own]
+    judged = [(case_of(i.unit), i.score or 0.0) for own in strata.values() for i in own]
     effect = mean_effect(judged, labels, weight_of_judge(paired), same_trials=True)
     if effect.too_few:
         return VariantScores(paired, None, labels, effect)
@@ -332,7 +332,7 @@ def _labels(strata: Mapping[Key, Sequence[Item]], people: Mapping[Item, float]) 
     labelled = [item for own in strata.values() for item in own if item in people]
     pairs, weights = _pairs(strata, people)
     return [
-        ScoreLabel(case_of(item.case), *pair, weight)
+        ScoreLabel(case_of(item.unit), *pair, weight)
         for item, pair, weight in zip(labelled, pairs, weights, strict=True)
     ]
 

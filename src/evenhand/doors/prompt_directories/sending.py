@@ -222,7 +222,7 @@ def killed_send(prompt: PromptFolder) -> str:
     with_rows = {row.get("run") for row in read(prompt.path / USAGE).rows}
     for path in paths(home_for(prompt.library.root) / SENDS)[:_LOOKED_AT]:
         with contextlib.suppress(StoreError), RunFile.open(path) as run:
-            if run.meta.title != prompt.id or run.alive:
+            if run.plan_title != prompt.id or run.alive:
                 continue
             if run.meta.id in with_rows:
                 return ""

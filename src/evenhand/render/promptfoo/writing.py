@@ -150,7 +150,7 @@ class Results:
     def stats(self) -> dict[str, Any]:
         """The sums over all columns, once the rows have been read."""
         meta, columns = self._run.meta, self.columns
-        took = round(max(0.0, (meta.finished_at or meta.created_at) - meta.created_at) * 1000)
+        took = round((meta.took_s or 0.0) * 1000)
         subject, judged = Judged(), Judged()
         for column in columns:
             subject, judged = _sum(subject, column.subject), _sum(judged, column.judged)

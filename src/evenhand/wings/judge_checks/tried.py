@@ -24,6 +24,7 @@ from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import RunMeta
 from evenhand.stats.correction import Estimate, replaced_share
+from evenhand.stats.extremes import certain
 from evenhand.stats.interval import z_of
 from evenhand.stats.multiple import Half, confirmed, corrected, holm, winner
 from evenhand.stats.paired_difference import Differences, Word, verdict
@@ -431,9 +432,12 @@ def decide(judges: Sequence[JudgeTryout]) -> None:
 
 
 def _comparison(half: Half, p: float) -> Comparison:
-    mean = half.differences.mean
-    difference = None if mean is None else Estimate(mean, *half.differences.interval())
-    return Comparison(difference, p, verdict(half.differences, p), half.differences.smallest())
+    differences = half.differences
+    mean = differences.mean
+    word = verdict(differences, p)
+    low, high, p = certain(differences).agreeing(p)
+    difference = None if mean is None else Estimate(mean, low, high)
+    return Comparison(difference, p, word, differences.smallest())
 
 
 def _rates(one: Tried) -> dict[str, Any]:

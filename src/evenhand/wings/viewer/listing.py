@@ -205,6 +205,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         alive=run.alive,
         created_at=meta.created_at,
         finished_at=meta.finished_at,
+        took_s=meta.took_s,
         planned=meta.planned,
         cases=meta.case_count,
         variants=len(meta.variants),

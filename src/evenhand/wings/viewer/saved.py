@@ -123,7 +123,7 @@ def _name(value: object) -> str:
 
 def _key(run: RunFile) -> str:
     """What runs that share views have in common: their source, or their title where they have none."""
-    key = source_of(run.meta) or f"title: {run.meta.title}"
+    key = source_of(run.meta) or f"title: {run.plan_title}"
     return key.encode("utf-8", "backslashreplace").decode()  # a path may have half a character
 
 

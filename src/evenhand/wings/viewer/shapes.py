@@ -50,6 +50,9 @@ class RunSummary(Record, frozen=True, kw_only=True):
     alive: Annotated[bool, Key("A process is writing it now.")] = False
     created_at: Annotated[float, Key("Seconds since 1970.")] = 0.0
     finished_at: float | None = None
+    took_s: Annotated[
+        float | None, Key("Seconds at work, without those before it was resumed.")
+    ] = None
     planned: int = 0
     cases: int = 0
     variants: int = 0

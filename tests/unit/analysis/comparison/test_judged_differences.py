@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as with_fields
-from tests.unit.conftest import Make, make_run
+from tests.unit.conftest import Make, make_run, result
 from tests.unit.render.test_judge_trust import Verdict, judge_call, judged, label
 
+from evenhand.analysis.comparison.judged_differences import JudgedRun, on_cases_of_both
 from evenhand.analysis.trust.calibration import calibrate
+from evenhand.core.run import TrialResult
 from evenhand.core.score import Scale
 from evenhand.core.variant import Variant
 from evenhand.render.comparing import compare
@@ -61,6 +63,52 @@ def label_cases(run: RunFile, old: range, new: range, n: int = 200) -> RunFile:
     ]
     add_metric_labels(run.path, "ann", labels)  # type: ignore[arg-type]
     return RunFile.open(run.path)
+
+
+async def test_cases_of_one_run_alone_are_no_part_of_a_judged_difference(make_run: Make):
+    """The same answers, of the easy cases and of all: no points by the judge, and no difference by people."""
+
+    def outputs(cases: list[int]) -> list[TrialResult]:
+        return [judged(n, ok=kind(people_old)(i), case=f"case {i}") for n, i in enumerate(cases)]
+
+    easy = [i for i in range(200) if i % 10 < 8]
+    runs: list[RunFile] = []
+    for cases in ([*range(200)], easy):
+        run = await make_run(outputs(cases), TWO[:1], planned=len(cases), calls=[judge_call()])
+        add_draw(run.path, 1, ["prose"], len(cases), range(len(cases)))
+        labels = [
+            (place, "prose", "pass" if people_old(i) else "fail") for place, i in enumerate(cases)
+        ]
+        add_metric_labels(run.path, "ann", labels)  # type: ignore[arg-type]
+        runs.append(RunFile.open(run.path))
+    comparison = compare(runs[0].path, runs[1].path)
+    (one,) = comparison.judged
+    assert one.first.corrected is not None
+    assert one.second.corrected is not None
+    assert one.second.raw.value - one.first.raw.value > 0.05, "what the two rates differ by"
+    assert (one.raw, one.alone, one.corrected, one.paired) == (0.0, 40, None, 0)
+    assert "prose: 0 points by the judge · not corrected: only one of the two has 40 cases" in str(
+        comparison
+    )
+    # Also of a metric that isn't compared itself.
+    with RunFile.open(runs[0].path) as first, RunFile.open(runs[1].path) as second:
+        whole = with_fields(one, raw=1.0)
+        assert on_cases_of_both(whole, JudgedRun(first), JudgedRun(second)).raw == 0
+
+
+async def test_trials_in_error_are_said_to_be_no_part_of_a_judged_difference(make_run: Make):
+    """They may have come out either way; the judge's rates are of what it judged."""
+    trials = [
+        judged(v * 20 + i, ok=i % 2 == 0, variant=v, case=f"case {i}")
+        for v in (0, 1)
+        for i in range(20)
+    ]
+    broken = [result(20 + i, ok=None, variant=1, case=f"case {i}") for i in range(5)]
+    run = await make_run(
+        [*trials[:20], *broken, *trials[25:]], TWO, planned=40, calls=[judge_call()]
+    )
+    text = str(compare(f"{run.path}:old", f"{run.path}:new", metric="prose"))
+    assert "0 points by the judge · not checked against people · without 5 trials in error" in text
 
 
 async def test_without_labels_a_judged_difference_is_not_checked_against_people(make_run: Make):

@@ -236,3 +236,12 @@ async def test_cases_that_changed_alike_are_in_the_order_of_the_run(make_run: Ma
     compared = outcome.results[0].compared
     assert compared is not None
     assert [change.case for change in compared.changed] == names[:4]
+
+
+async def test_answers_from_the_cache_are_told(make_run: Make, tmp_path: Path):
+    """Nothing was asked again: that nothing differs says nothing of how much answers vary."""
+    cached = [replace(trial, calls=1, cached=1) for trial in trials(10)]
+    baseline = await against(make_run, tmp_path, trials(10))
+    found = gate(baseline, await a_run(make_run, cached), 0.3)
+    note = "10 of 10 answers came from the cache: where the baseline has the same ones, nothing can differ"
+    assert note in found.notes

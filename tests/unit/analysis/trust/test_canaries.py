@@ -137,6 +137,7 @@ async def test_a_system_changed_if_the_pass_rate_did_and_the_judge_is_not_shown_
     assert drift.word == word
     text = "\n".join(canary_lines(report))
     assert ("the system changed" in text) is (word == "system")
+    assert ("or the judge by less than 10 canaries can show" in text) is (word == "system")
     assert ("the judge drifted" in text) is (word == "judge")
     assert ("which may be the judge" in text) is (word == "judge" and passed == 95)
 

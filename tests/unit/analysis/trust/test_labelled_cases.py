@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,8 @@ from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_di
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.calibration_file import place_of, write_calibration
-from evenhand.analysis.trust.judgements.judged import Item
+from evenhand.analysis.trust.judgements.judged import Item, _cluster_of  # pyright: ignore[reportPrivateUsage]
+from evenhand.analysis.trust.judgements.raw_rates import raw_rate
 from evenhand.analysis.trust.labelled_cases import (
     case_labels,
     effects_of,
@@ -28,15 +30,15 @@ from evenhand.analysis.trust.labelled_cases import (
 from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
-from evenhand.render.calibration_text import calibration_lines, half_width
+from evenhand.render.calibration_text import calibration_lines, half_width, worth_line
 from evenhand.render.comparison import judged_line
 from evenhand.render.judged_rates import standing
 from evenhand.stats.bounded import mean_by_judge
-from evenhand.stats.correction import Estimate, corrected_rate
+from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import CaseLabel, ScoreLabel
 from evenhand.stats.paired_scores import weight_of_judge
 from evenhand.store.labels.label import NewLabel
-from evenhand.store.labels.stored_draws import add_metric_labels
+from evenhand.store.labels.stored_draws import add_draw, add_metric_labels
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 
@@ -135,7 +137,7 @@ async def test_labels_of_too_few_cases_correct_nothing_and_say_why(make_run: Mak
     run = await calibrated(make_run, 8, REPEATS, 40, tmp_path)
     (judge,), (own,) = calibrate(run).judges, judged_rates(run)
     assert (judge.verdict, judge.corrected, own.corrected) == ("no verdict", None, None)
-    why = "the 40 labels are of 8 cases, which are too few where cases are repeated"
+    why = "the 40 labels are of 8 cases or clusters, which are too few where several go together"
     assert judge.why.startswith(why)
     later = await a_run(make_run, 8, REPEATS, tmp_path)
     (of_file,) = judged_rates(later)
@@ -256,3 +258,58 @@ def test_design_effects_go_by_what_counts_as_the_judges_verdict():
     verdicts = {as_own[item.index]: passed for item, passed in people.items()}
     assert by_votes == effects_of(as_own, case_labels(verdicts), same_trials=True)
     assert by_votes.rate != own.rate
+
+
+async def test_cases_of_a_cluster_say_less_than_as_many_that_stand_alone(make_run: Make):
+    """Twenty documents of five questions, all alike: twenty verdicts, for the judge's rate and the corrected one."""
+    meta = (await make_run([judged(0, ok=True)], calls=[judge_call()])).meta
+
+    def rates(*, clustered: bool) -> tuple[Estimate, Estimate]:
+        items = [
+            Item(
+                index=i,
+                case=f"c{i}",
+                variant=0,
+                passed=i // 5 % 3 > 0,
+                cluster=f"document={i // 5}" if clustered else "",
+            )
+            for i in range(100)
+        ]
+        people = {item: item.passed and item.index // 5 % 4 > 0 for item in items[::2]}
+        labels = case_labels(people)
+        effects = effects_of(items, labels, same_trials=True)
+        cells = Counter((passed, item.passed) for item, passed in people.items())
+        sides = (True, False)
+        counts = Verdicts(*(cells[a, b] for a in sides for b in sides), 65, 100)
+        corrected = corrected_rate(counts, effects=effects)
+        assert corrected is not None
+        return raw_rate(meta, items), corrected
+
+    for alone, together in zip(rates(clustered=False), rates(clustered=True), strict=True):
+        assert together.value == pytest.approx(alone.value, abs=0.02)
+        assert together.high - together.low > 1.5 * (alone.high - alone.low)
+
+
+async def test_more_labels_never_make_an_interval_wider(make_run: Make):
+    """Of cases with several labels that a judge agrees with, forty more were told to give ±11 % instead of ±10 %."""
+    trials = [
+        replace(judged(3 * i + k, ok=(i * 7 + k) % 5 < 3, case=f"c{i}"), repeat=k)
+        for i in range(40)
+        for k in range(3)
+    ]
+    run = await make_run(trials, planned=120, calls=[judge_call()], repeats=3)
+    places = range(0, 120, 2)
+    add_draw(run.path, 1, ["prose"], 120, places)
+    verdicts = [(p, "prose", "pass" if (p // 3 * 7 + p % 3) % 5 < 3 else "fail") for p in places]
+    add_metric_labels(run.path, "ann", verdicts)  # type: ignore[arg-type]
+    (judge,) = calibrate(RunFile.open(run.path)).judges
+    assert half_width(judge, 100) > half_width(judge, 60), "what the formula says"
+    assert "40 more would hardly change that" in worth_line(judge)
+
+
+def test_a_cluster_has_one_name_in_every_run() -> None:
+    """By the variable and its value; a case without one stands alone, as one of a variant that is unknown does."""
+    trial = replace(judged(0, ok=True, case="c"), metadata={"document": "d1"})
+    assert _cluster_of(trial, "document") == 'document="d1"'
+    assert _cluster_of(trial, "") == _cluster_of(trial, "author") == ""
+    assert Item(index=0, case="c", variant=0, passed=True).unit == "c"

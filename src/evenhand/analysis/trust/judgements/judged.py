@@ -14,9 +14,11 @@ from evenhand.analysis.trust.judgements.judged_basis import CaseSample, Parts
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.record import MutableRecord, Record
+from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Scale
 from evenhand.core.variant import Variant
 from evenhand.stats.correction import Verdicts
+from evenhand.store.groups import cluster_in
 from evenhand.store.runfile import RunFile
 
 
@@ -58,6 +60,7 @@ class Item(Record, frozen=True, kw_only=True):
         score: The judge's score, the mean of several under one metric; None where it gave none.
         probability: How likely a pass is, as a decision model says; None where the judge says only a verdict.
         stages: What the judges of a cascade said; None for one judge.
+        cluster: A name of what the case belongs to, the same in every run; empty where it stands alone.
     """
 
     index: int
@@ -68,6 +71,12 @@ class Item(Record, frozen=True, kw_only=True):
     score: float | None = None
     probability: float | None = None
     stages: CascadeStages | None = None
+    cluster: str = ""
+
+    @property
+    def unit(self) -> str:
+        """What is independent of others: the cluster, or the case alone."""
+        return self.cluster or self.case
 
 
 class Questions(MutableRecord, kw_only=True):
@@ -363,6 +372,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     """
     metrics: dict[tuple[str, str], JudgedMetric] = {}
     parts = Parts(run.meta.title, run.meta.variants)
+    keys = {variant.index: variant.cluster for variant in run.meta.variants}
     in_error: list[tuple[str, int]] = []
     whole: set[tuple[str, str]] = set()
     for trial in run.trials():
@@ -411,6 +421,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     score=fmean(scores[key]) if key in scores else None,
                     probability=probability,
                     stages=stages.get(key),
+                    cluster=_cluster_of(trial, keys.get(trial.variant, "")),
                 )
             )
     _join_juries(metrics, whole)
@@ -422,6 +433,12 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     if not verdicts_only:
         parts.add_calls(run)
     return Judgements(metrics, parts)
+
+
+def _cluster_of(trial: TrialResult, key: str) -> str:
+    """A name of what a trial's case belongs to by a variable or key of the metadata; empty for nothing."""
+    cluster = cluster_in(key, trial.vars, trial.metadata)
+    return f"{key}={cluster}" if cluster else ""
 
 
 def _join_juries(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from evenhand.analysis.summaries.rates import share_of_cases
+from evenhand.analysis.summaries.rates import allowing_for_looks, share_of_cases
 from evenhand.analysis.trust.judgements.judged import Item
 from evenhand.core.run import RunMeta
-from evenhand.core.score import Scale
+from evenhand.core.score import SHARES, Scale
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.correction import Estimate
 from evenhand.stats.tallies import tally_of
@@ -29,9 +30,27 @@ def raw_rate(meta: RunMeta, items: Sequence[Item]) -> Estimate:
     share = share_of_cases(
         meta, [tally_of(sum(passed), len(passed) - sum(passed), 0) for passed in cases.values()]
     )
-    return (
-        Estimate(0.0, 0.0, 1.0) if share is None else Estimate(share.least, share.low, share.high)
-    )
+    if share is None:
+        return Estimate(0.0, 0.0, 1.0)
+    means = {case: sum(passed) / len(passed) for case, passed in cases.items()}
+    units = _units(items, means)
+    if len(units) == len(cases):
+        return Estimate(share.least, share.low, share.high)
+    # Each case still counts once; the interval allows for those of one cluster that go together.
+    _, low, high = mean_on_scale(units, SHARES) or (0.0, *SHARES)
+    if meta.ended_early:
+        looked = allowing_for_looks(share, len(units))
+        low, high = min(low, looked.low), max(high, looked.high)
+    return Estimate(share.least, low, high)
+
+
+def _units(items: Sequence[Item], means: Mapping[str, float]) -> list[tuple[float, float]]:
+    """The sum of the means of each cluster's cases, and how many these are; a case that stands alone is one."""
+    units: dict[str, dict[str, float]] = defaultdict(dict)
+    for item in items:
+        if item.case in means:
+            units[item.unit][item.case] = means[item.case]
+    return [(math.fsum(cases.values()), float(len(cases))) for cases in units.values()]
 
 
 def raw_mean(items: Sequence[Item], scale: Scale) -> Estimate:
@@ -45,5 +64,5 @@ def raw_mean(items: Sequence[Item], scale: Scale) -> Estimate:
     for item in items:
         if item.score is not None:
             cases[item.case].append(item.score)
-    units = [(sum(scores) / len(scores), 1.0) for scores in cases.values()]
+    units = _units(items, {case: sum(scores) / len(scores) for case, scores in cases.items()})
     return Estimate(*(mean_on_scale(units, scale) or (scale[0], *scale)))
