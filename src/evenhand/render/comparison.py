@@ -473,7 +473,7 @@ def below(result: Compared) -> Iterator[str]:
             what = f"which leaves {count(len(result.unsettled), 'case')} open"
             note += f", {what}: {_list(result.unsettled)}"
         yield note
-    if result.judges is not None:
+    if result.judges is not None and not result.other_judge:
         note = (", ".join(side) or "nobody" for side in result.judges)
         yield "! not judged alike: {} in the first, {} in the second".format(*note)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from evenhand.analysis.comparison.case_judges import JudgeChanges
 from evenhand.analysis.comparison.case_tests import Change, TestChanges
 from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
 from evenhand.analysis.comparison.comparison_sides import Side
@@ -134,6 +135,7 @@ class Likeness:
         self._mine, self._theirs = mine, theirs
         self._judging = judging
         self._changes = TestChanges(mine.tests, theirs.tests, self._places(), one_run=one_run)
+        self._judges = JudgeChanges(mine.judged_by, theirs.judged_by, self._places())
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """The places of the cases that both have."""
@@ -157,6 +159,13 @@ class Likeness:
             own = metric in self._changes.names
             changes = [one for one in changes if one.scored and (not own or metric in one.names)]
         return f"asked differently ({change_words(changes)})" if changes else ""
+
+    def other_judge(self, metric: str, number: int) -> str:
+        """That a case that both have was judged by different judges in a metric, in words; empty where it wasn't."""
+        if self._judging:
+            return ""
+        one, two = self._mine.cases.place_of(number), self._theirs.cases.place_of(number)
+        return self._judges.of_case(metric, one, two)
 
     def notes(self) -> Iterator[str]:
         """What differs and decides nothing."""
@@ -236,4 +245,11 @@ class VariantTests:
             likeness.why_not(PASSED, number) for number in mine.cases if number in theirs.cases
         )
         # One reason is enough, and the first costs least.
-        return next(filter(None, reasons), "")
+        if why := next(filter(None, reasons), ""):
+            return why
+        # A fallback that judged some of the cases leaves the others.
+        judges = [
+            likeness.other_judge(PASSED, number) for number in mine.cases if number in theirs.cases
+        ]
+        apart = [*filter(None, judges)]
+        return apart[0] if len(apart) * 2 >= len(judges) > 0 and apart else ""
