@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.e2e.test_gate import Ended, Folder, in_folder
+from tests.e2e.test_gate import NO, YES, Ended, Folder, in_folder
+
+from evenhand.testing import FakeProvider, Rule, Script
 
 EVALS = """
 from evenhand import Case, Dataset, EvalSet, Expect, Model
@@ -213,3 +215,32 @@ def test_a_config_whose_judge_changes_is_undecided(folder: Folder):
     assert (ended.code, INSTEAD in in_line(ended)) == (3, True)
     # Without --all, what has another judge is run, too.
     assert folder.gate().code == 3
+
+
+def test_a_web_service_that_judges_is_one_judge_whatever_it_is_sent(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+):
+    """What its body holds beside the settings is what it judges: another one for each answer."""
+    for file in folder.path.glob("*_evals.py"):
+        file.unlink()
+    verdict = json.dumps({"reason": "so", "pass": True, "score": 1})
+    config = {
+        "method": "POST",
+        "body": {"question": "{{prompt}}"},
+        "transformResponse": "json.output",
+    }
+    rules = [
+        Rule(path="/judge", reply={"output": verdict}),
+        Rule(("Answer no",), "no"),
+        Rule(reply="yes"),
+    ]
+    with FakeProvider(Script(rules)) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        judge = {"id": f"{fake.url}/judge", "label": "own judge", "config": config}
+        check = {"type": "llm-rubric", "value": "is kind", "metric": "kind", "provider": judge}
+        for prompt in (YES, NO):
+            folder.write([prompt], cases=40, asserts=(check,))
+            assert folder.run("run", "--no-progress").code == 0
+    both = folder.run("compare", "latest~1", "latest", "--metric", "kind")
+    assert "no detectable difference" in both.out, both.out

@@ -67,8 +67,8 @@ def judges_asked(run: RunFile) -> dict[str, AskedJudge]:
     judges: dict[str, AskedJudge] = {}
     for name, digests in settings.items():
         distinct = frozenset(digests)
-        # Where each request has settings of its own, as a web service's body may, these hold what is judged.
-        own = len(distinct) * 2 > len(digests)
+        # Where each request has settings of its own, as an application's may, these hold what is judged.
+        own = len(distinct) * 2 > len(digests) > 1
         judges[name] = AskedJudge(frozenset(ids[name]), frozenset() if own else distinct)
     return judges
 
