@@ -164,6 +164,8 @@ def test_the_same_judge_with_other_settings_is_another_judge(folder: Folder):
     both = folder.run("compare", "latest~1", "latest", "--metric", "quality")
     assert both.code == 3
     assert "judged by gpt-4.1 with other settings" in in_line(both)
+    folder.run("run", "--offline", "--no-progress")
+    assert "┄ judge: other settings for gpt-4.1" in folder.run("runs", "history").out
 
 
 def test_the_same_judge_is_compared(folder: Folder):

@@ -36,7 +36,7 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.judged_rates import MANY, crowd_lines, crowded, doubt_about
+from evenhand.render.judged_rates import MANY, crowd_lines, crowded, doubt_about, stale_words
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 
@@ -271,7 +271,7 @@ def _doubt(each: JudgedDifference) -> str:
 def _lack(rate: JudgedRate) -> str:
     """What a rate has in place of a calibration that corrects it."""
     if rate.status == "stale":
-        return f"a stale calibration ({', '.join(rate.changed)} changed)"
+        return f"a stale calibration ({stale_words(rate.changed)})"
     if rate.status == "fresh":
         return "labels that correct nothing (see `evenhand calibrate`)"
     return "no calibration"

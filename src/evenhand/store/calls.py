@@ -300,14 +300,14 @@ class JournaledCalls(Counts):
         where = "from call join reply on reply.call = call.id where role = 'judge' and error = ''"
         with readable(self._run.path):
             (number,) = self._run.db.execute(f"select count(*) {where}").fetchone()
-            step = -(-number // most) if number else 1
+            # Scattered, as every second call may be to another judge.
             rows = self._run.db.execute(
-                f"select provider, model, identity {where} order by call.id"
+                f"select provider, model, identity {where}"
+                " and (call.id * 2654435761 >> 16) % ? = 0 order by call.id",
+                (max(1, -(-number // most)),),
             )
-            for place, row in enumerate(rows):
-                # Scattered, as every second call may be to another judge.
-                if step == 1 or (place * 2_654_435_761 >> 16) % step == 0:
-                    yield cast("tuple[str, str, bytes]", sound(row, (str, str, bytes)))
+            for row in rows:
+                yield cast("tuple[str, str, bytes]", sound(row, (str, str, bytes)))
 
     def empty_answers(self) -> tuple[int, int]:
         """How many of the subjects' answers have no text, and how many of those were cut off before their first word.

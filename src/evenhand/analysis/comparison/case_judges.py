@@ -57,11 +57,16 @@ AskedJudges = Mapping[str, AskedJudge]
 """By the name in the answers; by an empty one what judges were asked whose answers name none."""
 
 
-def judges_asked(run: RunFile) -> dict[str, AskedJudge]:
-    """What the judges of a run were asked by."""
+def judges_asked(run: RunFile, most: int = _READ) -> dict[str, AskedJudge]:
+    """What the judges of a run were asked by.
+
+    Args:
+        run: It.
+        most: About so many of their calls, from all over the run, are looked at.
+    """
     ids: dict[str, set[str]] = {}
     settings: dict[str, list[str]] = {}
-    for asked_id, name, identity in run.judge_requests(_READ):
+    for asked_id, name, identity in run.judge_requests(most):
         ids.setdefault(name, set()).add(asked_id)
         settings.setdefault(name, []).append(settings_in(identity)[:16])
     judges: dict[str, AskedJudge] = {}
@@ -71,6 +76,12 @@ def judges_asked(run: RunFile) -> dict[str, AskedJudge]:
         own = len(distinct) * 2 > len(digests) > 1
         judges[name] = AskedJudge(frozenset(ids[name]), frozenset() if own else distinct)
     return judges
+
+
+def other_settings(first: AskedJudge, second: AskedJudge) -> bool:
+    """Whether two runs never asked a judge with the same settings, as far as these are known."""
+    both = first.settings and second.settings
+    return bool(both) and first.settings.isdisjoint(second.settings)
 
 
 class _Judged(Record, frozen=True):
@@ -235,7 +246,7 @@ class JudgeChanges:
         second = self._second.asked.get(other_name) or self._second.asked.get("")
         if first is None or second is None:
             return _DATED.sub("", name) == _DATED.sub("", other_name)
-        if first.settings and second.settings and first.settings.isdisjoint(second.settings):
+        if other_settings(first, second):
             return False
         return name == other_name or not first.ids.isdisjoint(second.ids)
 

@@ -13,13 +13,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from msgspec import ValidationError, convert
+
 from evenhand.analysis.comparison.case_judges import JudgeChanges
 from evenhand.analysis.comparison.case_tests import Change, TestChanges
 from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
 from evenhand.analysis.comparison.comparison_sides import Side
+from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping, is_sequence
+from evenhand.core.plan import Selection
 from evenhand.core.run import RunMeta
 from evenhand.core.score import Scale
+from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, safe, short_id
 from evenhand.engine.replay.summary import replayed
@@ -61,6 +66,18 @@ def chosen_by(meta: RunMeta, *, narrowed: bool = False) -> str:
     path = Path(str(failing.get("path") or "an earlier run"))
     name = f"run {short_id(path.stem)}" if path.suffix == ".db" else path.name
     return f"were chosen because they {_CHOSEN.get(outcomes, 'came out so')} in {safe(name)}"
+
+
+def selection_words(meta: RunMeta) -> str:
+    """The options that chose a run's cases, as they were asked for; empty for all cases, and where nobody knows."""
+    request = meta.settings.get("asked")
+    if not is_mapping(request):
+        return ""
+    try:
+        selector = Selector(convert(request.get("selection"), Selection))
+    except (ValidationError, UsageError):  # of a version that chose otherwise
+        return ""
+    return safe(selector.words) if selector.narrows else ""
 
 
 def chosen_note(cases: str, chosen: str) -> str:
