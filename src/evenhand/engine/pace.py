@@ -29,8 +29,6 @@ hands out windows: what one holds, and when the next begins, is learned apart (s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from evenhand.core.record import MutableRecord
 from evenhand.engine.flow import LONG_BURST_S, Flow
 from evenhand.engine.opening import Closing, Opening, Window
@@ -70,8 +68,7 @@ RECENT = 0.1
 """What the latest call counts in the mean of round trips."""
 
 
-@dataclass(slots=True)
-class Permit:
+class Permit(MutableRecord):
     """One attempt's leave to be sent.
 
     Attributes:

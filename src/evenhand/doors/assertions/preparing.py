@@ -7,7 +7,6 @@ depend on the case is worked out there; what does (tags in its value) is filled 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.json_shapes import is_array
 from evenhand.core.message import Task
+from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
 from evenhand.core.traits import label_of
@@ -39,13 +39,12 @@ _SENDS = "webhook"
 """The type whose value is an address that is called, so that a key in it is needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class AfterTransform:
+class AfterTransform(Record, frozen=True):
     """A question asked of what the user's code makes of the output."""
 
     scorer: Scorer
     code: str
-    context: Callable[[], Mapping[str, Any]] = field(repr=False)
+    context: Callable[[], Mapping[str, Any]]
     base: Path = Path()
 
     async def score(self, output: Any, trial: Trial) -> Score:
@@ -63,12 +62,11 @@ class AfterTransform:
         return label_of(self.scorer)
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
+class Computed(Record, frozen=True):
     """A question whose value a function of the user's computes first: `value: file://value.py[:fn]`."""
 
     assertion: Assertion
-    cell: Cell = field(repr=False)
+    cell: Cell
 
     async def score(self, output: Any, trial: Trial) -> Score:
         reference, base = str(self.assertion.value), self.assertion.base

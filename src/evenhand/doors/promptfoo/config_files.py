@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
@@ -378,7 +379,6 @@ _MAPPINGS = (
 )
 
 
-@dataclass(slots=True)
 class Combined(Document):
     """Several files as one document, whose parts know which file they come from."""
 
