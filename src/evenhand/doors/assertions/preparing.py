@@ -25,7 +25,7 @@ from evenhand.core.traits import label_of
 from evenhand.doors.assertions.assertion import NO_CELL, Assertion, Cell, Kind, Make
 from evenhand.doors.assertions.kinds import kind_of
 from evenhand.doors.assertions.transform import split_reference, transformed
-from evenhand.languages.javascript.source import is_reference
+from evenhand.languages.javascript.references import is_reference
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key

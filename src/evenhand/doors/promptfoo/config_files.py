@@ -21,8 +21,8 @@ from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.languages.documents.file_kinds import is_database
 from evenhand.languages.documents.findings import Findings, Place, shown_path, unreadable
 from evenhand.languages.documents.tree import Document, Path_, read_document
-from evenhand.languages.javascript.source import CONFIG, TYPESCRIPT
-from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
+from evenhand.languages.javascript.references import CONFIG, TYPESCRIPT
+from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
 
 NAMES = tuple(
     f"promptfooconfig.{ending}"

@@ -27,8 +27,8 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.findings import At, Place, problem_at
-from evenhand.languages.javascript.source import CONFIG
-from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
+from evenhand.languages.javascript.references import CONFIG
+from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import NO_CONFIG, Render, Templates
 from evenhand.providers.configured import takes_chats, untold
