@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import cast
 
 from msgspec.structs import replace
 
 from evenhand.core.encoding import decode
-from evenhand.core.run import Totals
+from evenhand.core.run import Totals, full_cost
 from evenhand.core.score import Scale
 from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally, TrialOutcome
-from evenhand.store.decoding import read_output, read_result
+from evenhand.store.decoding import read_costed, read_output, read_result
 from evenhand.store.detail import DETAILS, WHOLE, whole
 from evenhand.store.opened import ReadsRun, readable
 from evenhand.store.sums import SUMMED, CaseSum, CaseSums
@@ -77,6 +78,28 @@ class Counts(ReadsRun):
             }
         return [rows.get(variant.index, Totals()) for variant in self._run.meta.variants]
 
+    def full_costs(self) -> list[float | None]:
+        """For each variant, in the order of `meta.variants`: what its calls cost, whoever paid for them.
+
+        None where that is not known for some trial.
+        """
+        totals = self.by_variant()
+        if not self._run.meta.is_of_gate and not any(of.cached for of in totals):
+            return [of.cost_usd for of in totals]
+        costs: list[list[float | None]] = [[] for _ in totals]
+        with readable(self._run.path):
+            for variant, cost_usd, cached, detail in self._run.db.execute(
+                DETAILS.format(table=self._run.table())
+            ):
+                if detail is None:
+                    raise ValueError("the result of a trial is missing")
+                trial = read_costed(detail)
+                trial.cost_usd, trial.cached = cost_usd, cached
+                costs[variant].append(full_cost(trial))
+            return [
+                None if None in each else math.fsum(cast("list[float]", each)) for each in costs
+            ]
+
     def judge_calls(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: how often its trials asked a judge, replays included."""
         with readable(self._run.path):
@@ -97,7 +120,7 @@ class Counts(ReadsRun):
         """
         sums: dict[int, dict[str, tuple[int, int]]] = {}
         with readable(self._run.path):
-            for variant, detail in self._run.db.execute(
+            for variant, _, _, detail in self._run.db.execute(
                 f"{DETAILS.format(table=self._run.table())} order by t.idx"
             ):
                 if detail is None:

@@ -201,10 +201,11 @@ WHOLE = """
 """Rows for `whole`, from `trial` or `latest`."""
 
 DETAILS = """
-    select t.variant, coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
+    select t.variant, t.cost_usd, t.cached,
+           coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
 """
-"""A trial's variant, and what its result says beyond its row and its parts, from `trial` or `latest`."""
+"""A trial's variant, cost and cached calls, and what its result says beyond its parts, from `trial` or `latest`."""
 
 PIECES = """
     select t.idx, case_part.part, test_part.part,

@@ -177,8 +177,9 @@ class SettledTrials(ReadsRun):
         with readable(self._run.path):
             rows = self._run.db.execute(f"{PIECES.format(table=self._run.table())} order by t.idx")
             for index, *pieces in rows:
+                text = b"\n".join([piece for piece in pieces if piece])
                 for hits, sign in zip(places, signs, strict=True):
-                    if any(piece and sign in piece for piece in pieces):
+                    if text.find(sign) >= 0:  # `in` tries the sign as a number first
                         hits.append(index)
         return list(places)
 

@@ -26,7 +26,6 @@ from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.sequential import share_sequence
 from evenhand.stats.tallies import Share, Tally, rate_of
 from evenhand.store.counted import CaseTally
-from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
 
@@ -243,24 +242,9 @@ def rate_texts(rates: Sequence[Rate], least: int = 1) -> list[str]:
     ]
 
 
-def full_costs(run: RunFile) -> list[float | None]:
-    """What each column's calls cost, whoever paid for them; None where that is not known for some trial."""
-    totals = run.by_variant()
-    if not run.meta.is_of_gate and not any(of.cached for of in totals):
-        return [of.cost_usd for of in totals]
-    costs: list[list[float] | None] = [[] for _ in totals]
-    for trial in measured_trials(run):
-        cost, of_column = trial.full_cost_usd, costs[trial.variant]
-        if cost is None:
-            costs[trial.variant] = None
-        elif of_column is not None:
-            of_column.append(cost)
-    return [None if each is None else math.fsum(each) for each in costs]
-
-
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A row of texts for each column, under HEADS, for reports that have a table of their own; the name comes first."""
-    each = rates(run), run.by_variant(), scores(run), latencies(run), full_costs(run)
+    each = rates(run), run.by_variant(), scores(run), latencies(run), run.full_costs()
     for name, rate, totals, score, latency, cost in zip(names, *each, strict=True):
         yield (
             name,
