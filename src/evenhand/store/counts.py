@@ -37,6 +37,7 @@ class Counts(ReadsRun):
     """Counts the trials of an open run file."""
 
     _sums: tuple[int, CaseSums] | None = None
+    _by_variant: tuple[int, list[Totals]] | None = None
 
     def settled(self) -> int:
         """How often a trial was settled, retakes counted: another number means other results."""
@@ -68,15 +69,23 @@ class Counts(ReadsRun):
         return totals if self._run.meta.knows_all_calls else replace(totals, cost_usd=None)
 
     def by_variant(self) -> list[Totals]:
-        """Counts for each variant, in the order of `meta.variants`."""
+        """Counts for each variant, in the order of `meta.variants`. Counted once, and anew when the run has grown."""
         with readable(self._run.path):
-            rows = {
-                row[-1]: _totals(row[:-1])
-                for row in self._run.db.execute(
-                    f"{_TOTALS}, variant from {self._run.table()} group by variant"
-                )
-            }
-        return [rows.get(variant.index, Totals()) for variant in self._run.meta.variants]
+            version = self._version()
+            if self._by_variant is None or self._by_variant[0] != version:
+                rows = {
+                    row[-1]: _totals(row[:-1])
+                    for row in self._run.db.execute(
+                        f"{_TOTALS}, variant from {self._run.table()} group by variant"
+                    )
+                }
+                totals = [rows.get(variant.index, Totals()) for variant in self._run.meta.variants]
+                self._by_variant = version, totals
+        return [*self._by_variant[1]]
+
+    def _version(self) -> int:
+        """A number that changes with every commit of another connection."""
+        return self._run.db.execute("pragma data_version").fetchone()[0]
 
     def full_costs(self) -> list[float | None]:
         """For each variant, in the order of `meta.variants`: what its calls cost, whoever paid for them.
@@ -186,8 +195,7 @@ class Counts(ReadsRun):
     def sums(self) -> CaseSums:
         """What each case came to in each column. Read once, and anew when the run has grown."""
         with readable(self._run.path):
-            # This number changes with every commit of another connection.
-            (version,) = self._run.db.execute("pragma data_version").fetchone()
+            version = self._version()
             if self._sums is None or self._sums[0] != version:
                 rows = self._run.db.execute(
                     f"select {SUMMED} from {self._run.table()} order by idx"  # noqa: S608 (fixed names)

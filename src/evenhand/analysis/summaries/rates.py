@@ -147,10 +147,13 @@ def rates(run: RunFile) -> list[Rate]:
     return rates
 
 
-def repeats(run: RunFile) -> list[Repeats]:
+def repeats(run: RunFile, *, each_k: bool = True) -> list[Repeats]:
     """What repeats say of each column, in the order of `meta.variants`.
 
     Trials that were chosen by what came of them say nothing of repeats: `flaky` and `tries` are empty then.
+
+    Args:
+        each_k: Whether `tries` has each number of tries, and not the greatest alone.
     """
     columns: list[dict[str, Tally]] = [{} for _ in run.meta.variants]
     flaky: list[list[CaseTally]] = [[] for _ in columns]
@@ -163,20 +166,23 @@ def repeats(run: RunFile) -> list[Repeats]:
             variant,
             len(tallies),
             tuple(sorted(flaky[variant], key=lambda case: case.tally.least)),
-            () if run.by_outcome else _tries(run, variant, tallies),
+            () if run.by_outcome else _tries(run, variant, tallies, each_k=each_k),
         )
         for variant, tallies in enumerate(columns)
     ]
 
 
-def _tries(run: RunFile, variant: int, tallies: Mapping[str, Tally]) -> tuple[OfTries, ...]:
+def _tries(
+    run: RunFile, variant: int, tallies: Mapping[str, Tally], *, each_k: bool
+) -> tuple[OfTries, ...]:
     most = max((tally.n for tally in tallies.values()), default=0)
     if most < 2:
         return ()
     from evenhand.stats.tallies import of_tries  # noqa: PLC0415 (only for runs with repeats)
 
     units = list(together(tallies.items(), run.groups()[variant]))
-    tries = (result for k in range(1, most + 1) if (result := of_tries(units, k)))
+    numbers = range(1 if each_k else most, most + 1)
+    tries = (result for k in numbers if (result := of_tries(units, k)))
     if not run.meta.ended_early:
         return tuple(tries)
     return tuple(
