@@ -53,6 +53,7 @@ def evenhand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Cap
         with pytest.raises(SystemExit):
             main(list(words))
         printed = capsys.readouterr()
+        assert "Traceback" not in printed.err
         return printed.out + printed.err
 
     with FakeProvider(Script([STRICT, Rule(reply=JUDGED)])) as server:
@@ -205,3 +206,140 @@ def test_calibrating_one_eval_leaves_what_the_file_says_of_another_with_the_same
     calibrate(evenhand, tmp_path, labels=50)
     rows = json.loads((tmp_path / "calibration.json").read_text())["judges"]
     assert [row["labels"] for row in rows] == [50, 110 if together else 60]
+
+
+BOT = "def answer(topic: str) -> str:\n    return f'An answer on {topic}'\n"
+
+
+def of_a_bot(folder: Path) -> Path:
+    """The answers come from a module beside the evals, by a function in the eval file."""
+    (folder / "bot.py").write_text(BOT)
+    text = MANY.replace(
+        "from evenhand import", "from bot import answer as bot\nfrom evenhand import", 1
+    )
+    text = text.replace('f"An answer on {case.input}"', "reply_to(case)")
+    text = text.replace(
+        "\n\n@slugs", "\n\ndef reply_to(case: Case) -> str:\n    return bot(case.input)\n\n\n@slugs"
+    )
+    file = folder / "evals/many_evals.py"
+    file.write_text(text)
+    return file
+
+
+def test_labels_of_other_code_correct_nothing(evenhand: Evenhand, tmp_path: Path):
+    """Of a module and of a function in the eval file: what changed is named, in JSON and in words."""
+    file = of_a_bot(tmp_path)
+    evenhand("run")
+    calibrate(evenhand, tmp_path)
+    assert corrected(evenhand)[:2] == ("fresh", [])
+    (tmp_path / "bot.py").write_text(f"{BOT}# mended\n")
+    assert corrected(evenhand) == ("stale", ["bot.py"], None)
+    assert "calibration is stale: bot.py changed" in evenhand("show")
+    (tmp_path / "bot.py").write_text(BOT)
+    written = file.read_text()
+    file.write_text(written.replace("return bot(case.input)", "return bot(case.input).strip()"))
+    assert corrected(evenhand) == ("stale", ["evals/many_evals.py"], None)
+    file.write_text(written.replace("answer = reply_to(case)", "answer = reply_to(case).strip()"))
+    assert corrected(evenhand) == ("stale", ["evals/many_evals.py:many"], None)
+
+
+def test_another_check_and_another_eval_leave_a_calibration_as_it_is(
+    evenhand: Evenhand, tmp_path: Path
+):
+    """They don't change what the application answers."""
+    file = of_a_bot(tmp_path)
+    evenhand("run")
+    calibrate(evenhand, tmp_path)
+    text = file.read_text().replace(
+        "    return answer\n", '    expect(len(answer) < 99, "is short")\n    return answer\n'
+    )
+    file.write_text(
+        f"# A comment\nimport json\n{text}\n\n@slugs.eval\ndef other(expect: Expect) -> None:\n    json.dumps(1)\n"
+    )
+    assert corrected(evenhand)[:2] == ("fresh", [])
+
+
+def test_labels_of_mended_code_take_the_place_of_those_of_before(
+    evenhand: Evenhand, tmp_path: Path
+):
+    """Also where people found no failure among them, so that there is no verdict; and they correct later runs."""
+    of_a_bot(tmp_path)
+    evenhand("run")
+    calibrate(evenhand, tmp_path)
+    (tmp_path / "bot.py").write_text(BOT.replace("answer on", "answer 0 on"))
+    evenhand("run")
+    evenhand("label", "latest", "--draw", "60", "--seed", "1", "--to", "all.csv")
+    rows = (tmp_path / "all.csv").read_text("utf-8").splitlines()
+    (tmp_path / "all.csv").write_text(
+        "\n".join([rows[0], *(f"{row}pass" for row in rows[1:])]), "utf-8"
+    )
+    evenhand("label", "latest", "--from", "all.csv", "--by", "ann")
+    assert "people found no failures" in evenhand("calibrate")
+    state, changed, rate = corrected(evenhand)
+    assert (state, changed) == ("fresh", [])
+    assert isinstance(rate, dict)
+    assert rate["low"] > 0.9
+
+
+def test_a_comparison_says_which_labels_are_of_the_other_run(evenhand: Evenhand, tmp_path: Path):
+    """Nobody labelled the second one."""
+    of_a_bot(tmp_path)
+    evenhand("run")
+    calibrate(evenhand, tmp_path)
+    evenhand("run")
+    assert "60 labels of its own and 60 in calibration.json" in " ".join(
+        evenhand("compare").split()
+    )
+
+
+CONFIG = """
+prompts: ['Write on {{topic}}']
+providers: ['file://bot.py']
+defaultTest:
+  options: {transform: 'file://shape.py'}
+  assert: [{type: llm-rubric, value: is kind, metric: kind, provider: openai:chat:gpt-5}]
+tests: file://topics.csv
+"""
+PROVIDER = (
+    "def call_api(prompt, options, context):\n    return {'output': 'An answer on ' + prompt[9:]}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("bot.py", "'An answer", "'My answer"),
+        ("shape.py", "output.strip()", "output.upper()"),
+        ("promptfooconfig.yaml", "file://shape.py", "output.trim()"),
+    ],
+)
+def test_labels_of_other_code_of_a_promptfoo_folder_correct_nothing(
+    evenhand: Evenhand,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    old: str,
+    new: str,
+):
+    """Of a provider, of a transform in a file, and of one that is written in the config."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    (tmp_path / "bot.py").write_text(PROVIDER)
+    (tmp_path / "shape.py").write_text(
+        "def get_transform(output, context):\n    return output.strip()\n"
+    )
+    (tmp_path / "topics.csv").write_text(
+        "\n".join(["topic", *(f"thing {i:02d}" for i in range(60))])
+    )
+    rubric = {"reason": "It is warm.", "pass": True, "score": 1.0}
+    strict = Rule(STRICT.match, {**rubric, "pass": False, "score": 0.0})
+    with FakeProvider(Script([strict, Rule(reply=rubric)])) as server:
+        for key, value in server.env().items():
+            monkeypatch.setenv(key, value)
+        evenhand("run", "promptfooconfig.yaml")
+        calibrate(evenhand, tmp_path)
+        assert corrected(evenhand, "promptfooconfig.yaml")[:2] == ("fresh", [])
+        file = tmp_path / name
+        file.write_text(file.read_text().replace(old, new))
+        state, changed, rate = corrected(evenhand, "promptfooconfig.yaml")
+        assert (state, rate) == ("stale", None)
+        assert ("transforms" if name.endswith(".yaml") else name) in changed

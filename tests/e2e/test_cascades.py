@@ -178,6 +178,7 @@ def test_labels_choose_what_each_judge_decides(tmp_path: Path):
 
 Change = Callable[[str], str]
 CHANGES: dict[str, Change] = {
+    "the application's code": lambda text: text.replace("return case", "return 0 * [] or case"),
     "the question": lambda text: text.replace("keeps to", "honours"),
     "a context": lambda text: text.replace('policy")', 'policy", context="A shop.")', 1),
     "the system": lambda text: text.replace("def answers", "def replies"),
@@ -447,18 +448,17 @@ def test_what_nobody_decides_is_what_a_person_gets(tmp_path: Path):
     text = EVALS.replace("ITEMS", "200").replace("15%", "8%")
     text = text.replace(
         "    expect(case.input",
-        '    if case.id == "case 0":\n        raise ValueError\n    expect(case.input',
+        '    if case.id == "case 0" and Path("out").exists():\n        raise ValueError\n    expect(case.input',
     )
-    (tmp_path / "shop_evals.py").write_text(text, "utf-8")
+    (tmp_path / "shop_evals.py").write_text(f"from pathlib import Path\n{text}", "utf-8")
+    (tmp_path / "out").touch()
     with FakeProvider(script(made)) as fake:
         evenhand = command(tmp_path, fake)
         first = " ".join(evenhand("run").split())
         evenhand("baseline", "--to", "before.evn")
         label(tmp_path, evenhand, made, 150)
         evenhand("calibrate", "latest")
-        (tmp_path / "shop_evals.py").write_text(
-            text.replace("        raise ValueError\n", "        pass\n"), "utf-8"
-        )
+        (tmp_path / "out").unlink()
         run = json.loads(evenhand("run", "--json"))
         said = " ".join(evenhand("show").split())
         evenhand("label", "latest", "--unsure", "0.08", "--to", "unsure.csv")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Protocol, runtime_checkable
 
+from msgspec import field
+
+from evenhand.core.definition import ApplicationCode
 from evenhand.core.message import Model
 from evenhand.core.record import Record
 
@@ -18,7 +21,7 @@ metric_asked: ContextVar[str] = ContextVar("evenhand_metric_asked", default="")
 class CascadeLimits(Record, frozen=True, kw_only=True):
     """How sure each judge of a cascade has to be for its verdict to stand, by labels; None where none may stand.
 
-    They hold for the questions, the systems and the judges that the labels are of, and for no others.
+    They hold for the questions, the systems, the code and the judges that the labels are of, and for no others.
 
     Attributes:
         first: The first judge's.
@@ -26,6 +29,8 @@ class CascadeLimits(Record, frozen=True, kw_only=True):
         questions: Digests of what was asked.
         systems: Digests of what was judged.
         judges: Both, as they answered.
+        code: The application's code that the labels are of.
+        code_now: The same parts of it, as they are now.
     """
 
     first: float | None
@@ -33,6 +38,8 @@ class CascadeLimits(Record, frozen=True, kw_only=True):
     questions: frozenset[str]
     systems: frozenset[str]
     judges: tuple[str, str]
+    code: ApplicationCode = field(default_factory=dict)
+    code_now: ApplicationCode = field(default_factory=dict)
 
 
 @runtime_checkable

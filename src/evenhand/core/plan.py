@@ -229,6 +229,7 @@ class Plan(MutableRecord, kw_only=True):
         sheets: What it is made of.
         identify: Computes the `fingerprint`, which may have to read files.
         record: The configuration as read, for the record, secrets removed.
+        code: See `RunMeta.code`.
         source: The file or folder that it was read from; empty for a plan made in code.
         options: How it wants to be run.
         hints: What was tolerated in the files, and is worth a look.
@@ -242,6 +243,7 @@ class Plan(MutableRecord, kw_only=True):
     sheets: Sequence[Sheet]
     identify: Callable[[], str]
     record: Callable[[], Mapping[str, Any]] = dict
+    code: Callable[[], Mapping[str, str]] = dict
     source: str = ""
     options: RunOptions = field(default_factory=RunOptions)
     hints: Sequence[Problem] = ()

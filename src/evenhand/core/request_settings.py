@@ -9,7 +9,7 @@ from evenhand.core.json_shapes import as_mapping, is_object
 
 ASKED = frozenset(
     "messages input inputs instances content contents prompt system instructions systemInstruction"
-    " system_instruction state questions".split()
+    " system_instruction state questions vars".split()
 )
 """Keys of a request that hold what is asked; the others are settings. A decision names its question by the output."""
 
@@ -20,9 +20,11 @@ def settings_in(identity: bytes) -> str:
     What a calibrated number, or the limits of a cascade, hold for: other settings are another system, or another judge.
     """
     request = decode(identity)
-    body = request.get("body") if is_object(request) else None
-    if not is_object(request) or not is_object(body):
+    if not is_object(request):
         return digest(b"")
+    body = request.get("body")
+    if not is_object(body):  # of a program or a function: its code is a setting
+        return digest(encode({key: value for key, value in request.items() if key not in ASKED}))
     # Of our own requests alone: an application's system prompt may have the question in it.
     configured = _of_config(body) if "version" in request else set[str]()
     return digest(

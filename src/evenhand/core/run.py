@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
-from evenhand.core.definition import Definition
+from evenhand.core.definition import ApplicationCode, Definition
 from evenhand.core.document import Key
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ScoreError
@@ -90,6 +90,11 @@ class RunMeta(Record, frozen=True):
     def knows_all_calls(self) -> bool:
         """Whether nothing was sent that it has no record of, so that what it cost can be known."""
         return all(name.startswith(REFUSED) for name in self.unrecorded)
+
+    @property
+    def code(self) -> ApplicationCode:
+        """The application's code, as far as the run imported it."""
+        return {name: str(part) for name, part in as_mapping(self.settings.get("code")).items()}
 
     @property
     def is_judge_check(self) -> bool:

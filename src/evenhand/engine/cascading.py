@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from evenhand.core.cascade import CascadeLimits
 from evenhand.core.case import Case
 from evenhand.core.decision import Decision, DecisionQuestion
+from evenhand.core.definition import changed_code
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array, is_mapping
@@ -49,14 +51,14 @@ class CascadeModel(_SeveralModels):
         then: The other one.
     """
 
-    __slots__ = ("_cheap", "_judge", "_system", "first", "then")
+    __slots__ = ("_cheap", "_eval", "_judge", "_system", "first", "then")
 
     def __init__(
         self,
         judge: CascadeJudge,
         lend: Callable[[Provider], LentModel],
         role: CallRole,
-        system: Callable[[], str],
+        trial: Judged,
     ) -> None:
         if role == "subject":
             raise UsageError(
@@ -65,7 +67,8 @@ class CascadeModel(_SeveralModels):
             )
         self._judge = judge
         self._cheap = lend(judge.first)
-        self._system = system
+        self._system = functools.partial(system_of, trial)
+        self._eval = trial.variant.eval
         self.first: Model = self._cheap
         self.then: Model = lend(judge.then)
 
@@ -90,7 +93,10 @@ class CascadeModel(_SeveralModels):
         return self._system()
 
     def limits(self, metric: str, question: str) -> CascadeLimits | None:
-        return self._judge.limits(metric, question, self._system())
+        limits = self._judge.limits(metric, question, self._system())
+        if limits is None or changed_code(limits.code, limits.code_now, [self._eval]):
+            return None
+        return limits
 
     @property
     def decides(self) -> bool:

@@ -540,6 +540,7 @@ def _meta(
             **settings.record,
             **(record_of(replays) if replays else {}),
             **({} if sharded is None else {"shard": sharded.record()}),
+            **({"code": code} if (code := plan.code()) else {}),
         },
         pass_rate=plan.options.pass_rate,
         requirements=requirements(plan, settings),

@@ -46,7 +46,7 @@ from evenhand.engine.call_context import (
     scorer_calls,
 )
 from evenhand.engine.capture import Sink
-from evenhand.engine.cascading import CascadeModel, FallbackModel, system_of
+from evenhand.engine.cascading import CascadeModel, FallbackModel
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.outcome import (
     ANYTHING,
@@ -223,7 +223,7 @@ class LiveTrial:
             return FallbackModel(models, role)
         if isinstance(provider, CascadeJudge):
             lend = functools.partial(LentModel, self, ask, role=role)
-            return CascadeModel(provider, lend, role, functools.partial(system_of, self))
+            return CascadeModel(provider, lend, role, self)
         return LentModel(self, ask, provider, role)
 
     @property

@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from evenhand.core.cascade import CascadeLimits
+from evenhand.core.definition import code_now
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
@@ -154,12 +157,16 @@ def _limits_in(folders: tuple[Path, ...], key: str) -> list[tuple[str, CascadeLi
             document: object = json.loads((folder / "calibration.json").read_text("utf-8"))
         except (OSError, ValueError):
             continue  # a damaged one is reported before the run
-        rows = map(as_mapping, as_array(as_mapping(document).get("cascades")))
-        return [limit for row in rows if (limit := _limit_of(row, key)) is not None]
+        file = as_mapping(document)
+        rows, codes = map(as_mapping, as_array(file.get("cascades"))), as_mapping(file.get("code"))
+        limits = [limit for row in rows if (limit := _limit_of(row, key, codes)) is not None]
+        return [(name, replace(o, code_now=code_now(o.code, folder))) for name, o in limits]
     return []
 
 
-def _limit_of(row: Mapping[str, Any], key: str) -> tuple[str, CascadeLimits] | None:
+def _limit_of(
+    row: Mapping[str, Any], key: str, codes: Mapping[str, object]
+) -> tuple[str, CascadeLimits] | None:
     metric, first, then = row.get("metric"), row.get("first"), row.get("then")
     judges = tuple(map(str, as_array(row.get("judges"))))
     if row.get("cascade") != key or not isinstance(metric, str) or len(judges) != 2:
@@ -172,4 +179,5 @@ def _limit_of(row: Mapping[str, Any], key: str) -> tuple[str, CascadeLimits] | N
         questions=frozenset(map(str, as_array(row.get("questions")))),
         systems=frozenset(map(str, as_array(row.get("systems")))),
         judges=judges,
+        code={name: str(one) for name, one in as_mapping(codes.get(str(row.get("run")))).items()},
     )

@@ -208,12 +208,21 @@ def judged_line(each: JudgedDifference, pair: str = "") -> str:
         return f"{name}: {judge} · {_doubt(each)}{_means(each)}{looked}"
     one = each.corrected
     interval = f"[{points(one.low)}, {points(one.high)}]"
-    labels = f"{each.first.labels:,} and {count(each.second.labels, 'label')}"
+    labels = _labels(each.first, each.second)
     both = f", {count(each.paired, 'case')} labelled in both" if each.paired else ""
     doubt = doubt_about(each.first, each.second)
     corrected = f"{points(one.value)} points {interval} corrected, {labels}{both}"
     text = f"{name}: {judge} · {corrected}" if doubt else f"{name}: {corrected} · {judge}"
     return f"{text}{_means(each)}{doubt}{looked}"
+
+
+def _labels(first: JudgedRate, second: JudgedRate) -> str:
+    """How many labels two rates rest on, and which of them are of another run."""
+    if first.own == second.own:
+        where = "" if first.own else " in calibration.json"
+        return f"{first.labels:,} and {count(second.labels, 'label')}{where}"
+    places = {True: "of its own", False: "in calibration.json"}
+    return f"{count(first.labels, 'label')} {places[first.own]} and {second.labels:,} {places[second.own]}"
 
 
 def _means(each: JudgedDifference) -> str:

@@ -15,7 +15,7 @@ from evenhand.core.message import Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.testing.shapes import vector
 
-Replies = Sequence[str | Exception] | Mapping[str, str | Exception] | Callable[[Prompt], str]
+Replies = str | Sequence[str | Exception] | Mapping[str, str | Exception] | Callable[[Prompt], str]
 
 
 @dataclass(slots=True)
@@ -23,8 +23,8 @@ class Scripted:
     """A provider without a network. Implements `evenhand.core.provider.Provider`.
 
     Attributes:
-        replies: In turn, over and over; or by a text found in the prompt; or what a function returns. An exception
-            is raised.
+        replies: The one that is always given; or several, in turn, over and over; or by a text found in the prompt; or
+            what a function returns. An exception is raised.
         paid: Whether its calls are journaled and counted, as a vendor's are.
         cost_usd: What each call costs.
         bound_usd: What it can cost at most.
@@ -116,6 +116,8 @@ class Scripted:
         replies = self.replies
         if callable(replies):
             return replies(prompt)
+        if isinstance(replies, str):
+            return replies
         if isinstance(replies, Mapping):
             for text, reply in replies.items():
                 if text in prompt.text:

@@ -58,3 +58,19 @@ def test_an_applications_instructions_are_no_setting() -> None:
         for words in ("Answer Ann.", "Answer Bo.")
     )
     assert settings_in(first) == settings_in(second)
+
+
+@pytest.mark.parametrize("model", ["file://bot.py", "exec: python bot.py"])
+def test_the_code_of_a_function_or_a_program_is_a_setting(model: str, tmp_path: Path) -> None:
+    """Another question isn't."""
+    bot = tmp_path / "bot.py"
+    bot.write_text("def call_api(prompt, options, context):\n    return {'output': 'x'}\n")
+
+    def digest(prompt: str) -> str:
+        provider = create(model, config={}, env={}, base=tmp_path)
+        return settings_in(provider.request(Prompt.of(prompt)).identity)
+
+    first = digest("Hello")
+    assert first == digest("What is this?")
+    bot.write_text(bot.read_text().replace("'x'", "'better'"))
+    assert digest("Hello") != first

@@ -538,7 +538,7 @@ async def test_a_calibration_corrects_later_runs_until_what_it_is_bound_to_chang
     source = {"source": str(tmp_path / "promptfooconfig.yaml")}
     run = label(await a_run(make_run, **source), lambda i: i % 10 < 6)
     write_calibration(calibrate(run), place_of(run.meta))
-    assert read_calibration(tmp_path / "calibration.json")
+    assert read_calibration(tmp_path / "calibration.json").judges
     again = await a_run(make_run, **source)
     (rate,) = judged_rates(again)
     assert (rate.status, rate.labels) == ("fresh", 60)
@@ -901,7 +901,7 @@ def test_a_damaged_calibration_is_refused_and_never_ignored(tmp_path: Path, text
     path.write_text(text)
     with pytest.raises(UsageError, match=r"calibration\.json"):
         read_calibration(path)
-    assert read_calibration(tmp_path / "none.json") == {}
+    assert read_calibration(tmp_path / "none.json").judges == []
 
 
 async def test_a_draw_is_the_same_whatever_the_judge_said(make_run: Make):

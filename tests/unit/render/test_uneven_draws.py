@@ -214,7 +214,7 @@ async def test_a_calibration_file_keeps_the_weights_for_later_runs(make_run: Mak
     assert rate is not None
     assert rate.value == pytest.approx(own.value, abs=0.01)
     assert rate.low < own.low < own.high < rate.high
-    ((judge,),) = read_calibration(place_of(run.meta)).values()
+    (judge,) = read_calibration(place_of(run.meta)).judges
     assert judge.variants[0].weighted is not None
 
 

@@ -26,6 +26,12 @@ async def test_replies_come_in_turn_and_then_from_the_start():
     assert [prompt.text for prompt in model.asked] == ["x"] * 3
 
 
+async def test_one_reply_is_given_each_time():
+    """And not letter by letter."""
+    model = Scripted("yes")
+    assert [await say(model, "x") for _ in range(2)] == ["yes", "yes"]
+
+
 @pytest.mark.parametrize(
     "scripts", [(("yes",), ("no",)), ({"": "yes"}, {"": "no"}), (lambda _: "yes", lambda _: "no")]
 )

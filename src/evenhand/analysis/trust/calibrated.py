@@ -6,7 +6,7 @@ as long as everything that it is bound to is unchanged; else it says what has ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -28,6 +28,7 @@ from evenhand.analysis.trust.probabilities import graded
 from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.analysis.trust.trust_rules import (
     FEWEST,
+    TELLS_NOTHING,
     UNLIKELY,
     Bound,
     Evidence,
@@ -36,6 +37,7 @@ from evenhand.analysis.trust.trust_rules import (
     estimate_row,
     evidence_of,
 )
+from evenhand.core.definition import changed_code
 from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -74,6 +76,7 @@ class JudgedRate(Record, frozen=True, kw_only=True):
         stopped: Whether the run stopped as soon as it was decided. The corrected numbers don't allow for having looked.
         why: Why labels that hold correct nothing, as they are of too few cases, or of unknown ones; otherwise empty.
         fallback: Whether the judge was asked in place of another one, which was out of reach.
+        own: Whether the labels are of this run, and not of the one that `calibration.json` is of.
     """
 
     metric: str
@@ -93,6 +96,7 @@ class JudgedRate(Record, frozen=True, kw_only=True):
     why: str = ""
     stopped: bool = False
     fallback: bool = False
+    own: bool = False
 
     @property
     def trusted(self) -> bool:
@@ -123,7 +127,8 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
         return []
     if run.meta.is_judge_check:
         return []
-    known, draws = _labelled(read_calibration(place_of(run.meta))), run.draws()
+    file, draws = read_calibration(place_of(run.meta)), run.draws()
+    known = _labelled(file.judges)
     # Digests take as long again, and are only held against a calibration.
     judged = judgements(run, verdicts_only=not (known or draws))
     own = (
@@ -143,29 +148,28 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
                 verdict=judge.verdict,
                 why=_why(judge),
             )
+            own_rates = [replace(rate, own=True) for rate in own_rates]
             rates += _with_means(own_rates, _own_means(metric, judge))
         elif files:
             of_metric: list[JudgedRate] = []
-            for part, file, changed in calibrated_parts(run, metric, judged, files):
-                if file is None:
+            for part, row, changed in calibrated_parts(run, metric, judged, files, file.code_of):
+                if row is None:
                     of_metric += _rates(run.meta, part, {}, None, "missing", (OTHER_EVALS,))
                 else:
-                    of_metric += _rates_by_file(run, part, judged, file, changed)
+                    of_metric += _rates_by_file(run, part, judged, row, changed)
             rates += sorted(of_metric, key=lambda rate: rate.variant)
         else:
             rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, known))
     return rates
 
 
-def _labelled(
-    known: Mapping[tuple[str, str], Sequence[CalibrationJudge]],
-) -> dict[tuple[str, str], list[CalibrationJudge]]:
-    """Without the metrics that nobody labelled: they say nothing, and can't be stale."""
-    labelled = {
-        key: [file for file in files if file.labelled_at is not None]
-        for key, files in known.items()
-    }
-    return {key: files for key, files in labelled.items() if files}
+def _labelled(judges: Iterable[CalibrationJudge]) -> dict[tuple[str, str], list[CalibrationJudge]]:
+    """By metric and model; without the metrics that nobody labelled: they say nothing, and can't be stale."""
+    labelled: dict[tuple[str, str], list[CalibrationJudge]] = {}
+    for judge in judges:
+        if judge.labelled_at is not None:
+            labelled.setdefault((judge.metric, judge.model), []).append(judge)
+    return labelled
 
 
 def _rates_by_file(
@@ -178,7 +182,9 @@ def _rates_by_file(
     """The rates of a metric as a calibration file corrects them, unless something has changed since."""
     same = {} if changed else _same_variants(metric, file, judged, run.meta)
     place = place_of(run.meta)
-    labels = _of_file(place, metric, file, same)
+    # Of a judge that tells nothing apart, the corrected rate would be that of the run that was labelled.
+    tells = file.verdict != "do not use"
+    labels = _of_file(place, metric, file, same) if tells else {}
     votes = {index: one.votes for index, one in same.items() if one.votes is not None}
     weighted = any(one.weighted is not None for one in labels.values())
     # Votes were counted label by label, without weights: they go with uniform draws only.
@@ -361,7 +367,9 @@ def _why(judge: JudgeCalibration) -> str:
 
 
 def _why_of_file(judge: CalibrationJudge) -> str:
-    """That a calibration file's labels are of too few cases; empty where not, or where rates are corrected."""
+    """Why a calibration file corrects nothing in other runs than its own; empty where it does, or says so itself."""
+    if judge.verdict == "do not use":
+        return TELLS_NOTHING
     cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled]
     labels = DesignEffects(cases=len(set(cases)), labels=len(cases))
     return few_cases(labels) if judge.corrected is None and labels.too_few else ""
@@ -524,17 +532,28 @@ def weighted_verdicts(
 
 
 def calibrated_parts(
-    run: RunFile, metric: JudgedMetric, judged: Judgements, files: Sequence[CalibrationJudge]
+    run: RunFile,
+    metric: JudgedMetric,
+    judged: Judgements,
+    files: Sequence[CalibrationJudge],
+    code_of: Callable[[CalibrationJudge], Mapping[str, str]],
 ) -> Iterator[tuple[JudgedMetric, CalibrationJudge | None, tuple[str, ...]]]:
     """What a judge said in the evals of each calibration of it, and what has changed since; last, in all other evals.
 
     Evals that share a criterion share its name: a calibration of some says nothing of the others.
     """
     rule = run.rules().get(metric.metric)
+
+    def changes(
+        part: JudgedMetric, file: CalibrationJudge, bound: Bound, seen: Evidence
+    ) -> tuple[str, ...]:
+        code = changed_code(code_of(file), run.meta.code, part.evals)
+        return (*_changed(part, judged, bound, seen, rule), *code)
+
     for file in files:
         # Whatever its evals are called by now. Of fewer evals, a file may still be bound to what they were with others.
         as_many = len(file.of_evals) == len(metric.evals)
-        if as_many and not _changed(metric, judged, file.bound, file.seen, rule):
+        if as_many and not changes(metric, file, file.bound, file.seen):
             yield metric, file, ()
             return
     remaining, each = metric.evals, metric.by_eval(judged.parts.variants)
@@ -545,7 +564,7 @@ def calibrated_parts(
             part = alone or metric.within(names, judged.parts.variants)
             remaining -= evals
             if part.items:
-                yield part, file, _changed(part, judged, bound, evidence, rule)
+                yield part, file, changes(part, file, bound, evidence)
     others = metric.within(remaining, judged.parts.variants)
     if others.items:
         yield others, None, ()

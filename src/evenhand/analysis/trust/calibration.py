@@ -259,6 +259,7 @@ class Calibration(Record, frozen=True, kw_only=True):
         made_at: Seconds since 1970.
         audits: What their verdicts depend on, by metric and judge; see `report.trust.auditing`.
         rankings: The judges that compared outputs in pairs.
+        code: The application's code that the run was of; see `RunMeta.code`.
     """
 
     run: str
@@ -267,6 +268,7 @@ class Calibration(Record, frozen=True, kw_only=True):
     made_at: float
     audits: Audits
     rankings: tuple[RankingCalibration, ...] = ()
+    code: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def labelled(self) -> bool:
@@ -295,12 +297,14 @@ class Calibration(Record, frozen=True, kw_only=True):
                 schema=SCHEMA,
                 run=self.run,
                 made_at=self.made_at,
+                code={self.run: dict(self.code)} if self.code else {},
                 judges=judges,
                 rankings=[one.row(self.variants) for one in self.rankings],
                 cascades=[
                     row
                     for judge in self.judges
-                    if judge.cascade is not None and (row := judge.cascade.row()) is not None
+                    if judge.cascade is not None
+                    and (row := judge.cascade.row(self.run)) is not None
                 ],
             )
         )
@@ -331,6 +335,7 @@ def calibrate(run: RunFile) -> Calibration:
         made_at=time.time(),
         audits=audits(run, beside_people),
         rankings=tuple(ranking_calibrations(run, judged)),
+        code=run.meta.code,
     )
 
 

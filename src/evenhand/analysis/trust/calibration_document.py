@@ -6,7 +6,7 @@ key has a default.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
@@ -317,6 +317,7 @@ class CalibrationCascade(Record, frozen=True, kw_only=True):
     ]
     systems: Annotated[list[str], Key("digests of what was judged; other systems go by no limits")]
     judges: Annotated[list[str], Key("both, as they answered; others go by no limits")]
+    run: Annotated[str, Key("the run that it is of")] = ""
 
 
 class CalibrationEval(Record, frozen=True, kw_only=True):
@@ -531,6 +532,13 @@ class CalibrationDocument(Record, frozen=True, kw_only=True):
     schema: Annotated[str, Key("`evenhand.calibration/1`")]
     run: Annotated[str, Key("the run's id")] = ""
     made_at: Annotated[float, Key("when it was made", "seconds since 1970")] = 0.0
+    code: Annotated[
+        dict[str, dict[str, str]],
+        Key(
+            "for each run that is labelled, digests of the application's code by file; an eval in an eval file"
+            " has one of its own, such as `evals/shop_evals.py:answers`"
+        ),
+    ] = field(default_factory=dict[str, dict[str, str]])
     judges: Annotated[
         list[CalibrationJudge],
         Key("one for each judged metric and judge; in a file, several if they are of other evals"),
@@ -542,6 +550,10 @@ class CalibrationDocument(Record, frozen=True, kw_only=True):
         list[CalibrationCascade],
         Key("one for each metric and cascade whose labels let verdicts stand"),
     ] = field(default_factory=list[CalibrationCascade])
+
+    def code_of(self, row: CalibrationJudge | CalibrationRanking) -> Mapping[str, str]:
+        """The application's code that a judge's labels are of; empty where it isn't known."""
+        return self.code.get(self.run if row.run is UNSET else row.run, {})
 
 
 def random_draw_row(p: float) -> dict[str, Any]:

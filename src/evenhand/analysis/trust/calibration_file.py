@@ -13,9 +13,8 @@ from evenhand.analysis.trust.calibration import Calibration
 from evenhand.analysis.trust.calibration_document import (
     SCHEMA,
     CalibrationDocument,
-    CalibrationJudge,
-    CalibrationRanking,
 )
+from evenhand.analysis.trust.trust_rules import FEWEST
 from evenhand.core.document import as_object
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
@@ -70,7 +69,7 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
     """
     document = calibration.document()
     try:
-        _read(path)
+        read_calibration(path)
         earlier = json.loads(path.read_bytes())
     except (FileNotFoundError, UsageError):
         earlier = {}  # a damaged one is made anew
@@ -99,6 +98,10 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
     document["cascades"] = rows + [
         row for row in earlier.get("cascades", ()) if (row["metric"], row["cascade"]) not in chosen
     ]
+    every = (*document["judges"], *document["rankings"], *document["cascades"])
+    runs = {str(row.get("run", "")) for row in every}
+    of_earlier = {run: code for run, code in earlier.get("code", {}).items() if run in runs}
+    document["code"] = {**of_earlier, **document["code"]}
     if new or chosen:
         write_committed(document, path)
     return new or bool(chosen), descriptions
@@ -110,14 +113,14 @@ def has_usable_judge(path: Path) -> bool:
     Raises:
         UsageError: It is no calibration.
     """
-    file = _read(path)
+    file = read_calibration(path)
     return any(one.verdict.startswith("usable") for one in (*file.judges, *file.rankings))
 
 
 def calibrated_before(calibration: Calibration, path: Path) -> list[str]:
     """In words what a calibration file says of judges that nobody has labelled outputs for in this run."""
     try:
-        file = _read(path)
+        file = read_calibration(path)
     except UsageError:
         return []  # reports say that it is damaged
     unlabelled = {
@@ -195,29 +198,10 @@ def _place(row: Mapping[str, Any], name: str) -> tuple[str, str]:
 
 
 def _worth(row: Mapping[str, Any]) -> int:
-    """2 for a verdict, 1 for labels that are too few for one, 0 for none."""
-    return 2 if row["verdict"] != "no verdict" else int(row.get("labels", 0) > 0)
-
-
-def read_calibration(path: Path) -> dict[tuple[str, str], list[CalibrationJudge]]:
-    """The judges of a calibration file, by metric and model, several for different evals; empty where there is no file.
-
-    Raises:
-        UsageError: It is none.
-    """
-    judges: dict[tuple[str, str], list[CalibrationJudge]] = {}
-    for judge in _read(path).judges:
-        judges.setdefault((judge.metric, judge.model), []).append(judge)
-    return judges
-
-
-def read_rankings(path: Path) -> dict[tuple[str, str], CalibrationRanking]:
-    """The rankings of a calibration file, by name and judge; empty where there is no file.
-
-    Raises:
-        UsageError: It is none.
-    """
-    return {(one.name, one.model): one for one in _read(path).rankings}
+    """2 for a verdict, and for enough labels that people found no failure, or no pass, in; 1 for fewer, 0 for none."""
+    labels = row.get("labels", 0)
+    enough = labels >= FEWEST and row.get("corrected") is not None
+    return 2 if row["verdict"] != "no verdict" or enough else int(labels > 0)
 
 
 def look_at_calibration(source: str) -> None:
@@ -229,10 +213,15 @@ def look_at_calibration(source: str) -> None:
     Raises:
         UsageError: It is damaged.
     """
-    _read(kept_beside(source))
+    read_calibration(kept_beside(source))
 
 
-def _read(path: Path) -> CalibrationDocument:
+def read_calibration(path: Path) -> CalibrationDocument:
+    """A calibration file; one without judges where there is no file.
+
+    Raises:
+        UsageError: It is none.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:

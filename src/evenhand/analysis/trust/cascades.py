@@ -58,8 +58,8 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
     systems: list[str]
     judges: tuple[str, str]
 
-    def row(self) -> CalibrationCascade | None:
-        """The keys of `evenhand.calibration/1`; None where later runs have no limits to go by."""
+    def row(self, run: str) -> CalibrationCascade | None:
+        """The keys of `evenhand.calibration/1`, with the run's id; None where later runs have no limits to go by."""
         if self.limits is None:
             return None
         return filled(
@@ -69,6 +69,7 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
             first=self.limits.first,
             then=self.limits.then,
             judges=list(self.judges),
+            run=run,
         )
 
     def lines(self) -> list[str]:

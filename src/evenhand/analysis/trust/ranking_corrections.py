@@ -11,8 +11,8 @@ from functools import cache
 from itertools import permutations
 
 from evenhand.analysis.trust.calibrated import Status
-from evenhand.analysis.trust.calibration_document import CalibrationRanking
-from evenhand.analysis.trust.calibration_file import place_of, read_rankings
+from evenhand.analysis.trust.calibration_document import CalibrationDocument, CalibrationRanking
+from evenhand.analysis.trust.calibration_file import place_of, read_calibration
 from evenhand.analysis.trust.judgements.compared_pairs import (
     ComparedPairs,
     RankedPair,
@@ -37,6 +37,7 @@ from evenhand.analysis.trust.trust_rules import (
     changed_since,
     evidence_of,
 )
+from evenhand.core.definition import changed_code
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
@@ -99,7 +100,8 @@ def ranking_corrections(run: RunFile, rankings: Sequence[ComparedPairs]) -> list
     """
     if not rankings or run.meta.is_judge_check:
         return [NO_LABELS for _ in rankings]
-    known = read_rankings(place_of(run.meta))
+    file = read_calibration(place_of(run.meta))
+    known = {(one.name, one.model): one for one in file.rankings}
 
     # Reading all judgements takes long, and most runs need it for no ranking.
     @cache
@@ -109,7 +111,7 @@ def ranking_corrections(run: RunFile, rankings: Sequence[ComparedPairs]) -> list
     drawn = {draw.metric for draw in run.pair_draws()}
     return [
         (_by_labels(run, pairs) if pairs.name in drawn else None)
-        or _by_file(run, pairs, known.get((pairs.name, pairs.model)), judged)
+        or _by_file(run, pairs, known.get((pairs.name, pairs.model)), file, judged)
         or RankingCorrection(
             changed=("judge model",) if any(name == pairs.name for name, _ in known) else ()
         )
@@ -135,6 +137,7 @@ def _by_file(
     run: RunFile,
     pairs: ComparedPairs,
     ranking: CalibrationRanking | None,
+    file: CalibrationDocument,
     judged: Callable[[], Judgements],
 ) -> RankingCorrection | None:
     if ranking is None or not ranking.answers:
@@ -143,7 +146,10 @@ def _by_file(
     judge, with_rule = judge_of_pairs(run, pairs), pairs.name in rules
     bound = bound_to(judge, judged(), rules.get(pairs.name, ""))
     evidence = evidence_of(judge, judged())
-    changed = changed_since(ranking.bound, bound, ranking.seen, evidence, with_rule=with_rule)
+    changed = (
+        *changed_since(ranking.bound, bound, ranking.seen, evidence, with_rule=with_rule),
+        *changed_code(file.code_of(ranking), run.meta.code, judge.evals),
+    )
     same = [_variant_of(run, pairs, judged(), ranking, i) for i in range(len(ranking.variants))]
     # A variant that was labelled isn't in this run: its labels speak of another ranking.
     if not changed and None in same:

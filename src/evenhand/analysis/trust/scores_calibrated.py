@@ -12,7 +12,8 @@ The rules, in one place:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, pvariance
+from math import atanh, sqrt
+from statistics import correlation, fmean, pvariance
 
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.analysis.trust.calibration_document import (
@@ -31,6 +32,7 @@ from evenhand.stats.agreement import quadratic_kappa, weighted_tau_b
 from evenhand.stats.bounded import mean_by_judge, mean_on_scale
 from evenhand.stats.correction import Estimate
 from evenhand.stats.design_effect import MeanEffect, ScoreLabel, mean_effect
+from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.paired_scores import (
     PairedScores,
     ScoredStratum,
@@ -240,10 +242,11 @@ def later_mean(
             version has them.
 
     Returns:
-        None without labels, and with labels of too few cases.
+        None without labels, with labels of too few cases, and where the judge's scores aren't shown to rise with
+        people's: the mean would be that of the run that was scored.
     """
     scored = [(case_of(item.case), item.score) for item in items if item.score is not None]
-    if not scored or not labels:
+    if not scored or not rise_together(labels):
         return None
     values = [score for _, score in scored]
     spread = pvariance(values) if len(values) > 1 else 0.0
@@ -252,6 +255,21 @@ def later_mean(
     if effect.too_few:
         return None
     return mean_by_judge(scored, labels, weight, scale)
+
+
+def rise_together(labels: Sequence[ScoreLabel]) -> bool:
+    """Whether the judge's scores are shown to rise with people's: the 95 % interval of their correlation is above 0.
+
+    Cases count, not outputs: those of a case may be alike. With fewer than four, nothing is shown.
+
+    Source: Fisher's transformation of Pearson's r, whose variance is 1/(n − 3).
+    """
+    people, judge = [one.people for one in labels], [one.judge for one in labels]
+    cases = len({one.case for one in labels})
+    if cases < 4 or len(set(people)) < 2 or len(set(judge)) < 2:
+        return False
+    r = correlation(people, judge)
+    return r > 1 - 1e-12 or atanh(max(r, 0.0)) > z_of(CONFIDENCE) / sqrt(cases - 3)
 
 
 def _corrected(

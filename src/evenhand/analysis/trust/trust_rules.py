@@ -18,6 +18,8 @@ FEWEST = 30
 """Labels below which there is no verdict."""
 FEW = 50
 """Labels below which a warning is given."""
+TELLS_NOTHING = "do not use this judge: it isn't shown to tell good outputs from bad ones"
+"""Why its labels correct nothing but the run that they are of."""
 TELLS_APART = 0.3
 """The lower end of TPR + TNR − 1 has to be above this for a judge's own number to be read."""
 UNLIKELY = 0.01

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from evenhand.core.definition import LETTERS, brief, file_digest
+from evenhand.core.definition import LETTERS, brief, file_code, file_digest
 from evenhand.core.encoding import decode, digest, digest_of, encode
-from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
+from evenhand.doors.eval_sets.eval_paths import ENDINGS, eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.prompt import Prompt
 from evenhand.engine.place import OURS
@@ -41,6 +41,40 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
             except OSError:  # gone since, or in an archive
                 continue
     return dict(sorted(digests.items()))
+
+
+def code_of(sets: Iterable[EvalSet]) -> dict[str, str]:
+    """The application's code, as far as it is imported: of modules, and of eval files without what their checks say."""
+    code: dict[str, str] = {}
+    for file in dict.fromkeys(one.path.resolve() for one in sets):
+        if file.is_file():
+            folder = project_of(file)
+            for path in {file, *_application_below(folder)}:
+                name = os.path.relpath(path, folder)
+                with_evals = path == file or name.endswith(ENDINGS)
+                code |= file_code(path, name, with_evals=with_evals)
+    return dict(sorted(code.items()))
+
+
+def session_code(root: Path) -> dict[str, str]:
+    """The application's code as a session of pytest imported it, without test files: they hold the checks.
+
+    Args:
+        root: Pytest's root folder.
+    """
+    folder = root.resolve()
+    return {
+        os.path.relpath(path, folder): file_digest(path)
+        for path in sorted(_application_below(folder))
+    }
+
+
+def _application_below(folder: Path) -> Iterator[Path]:
+    """The files of the modules that are imported from this folder, without those that pytest takes for tests."""
+    for path in map(Path, _imported_below(folder)):
+        tests = path.name.startswith(("test_", "conftest.")) or path.stem.endswith("_test")
+        if path.suffix == ".py" and not tests:
+            yield path
 
 
 def data_of(sets: Iterable[EvalSet]) -> dict[str, str]:

@@ -66,7 +66,7 @@ OPTIONS: Mapping[str, TableKey] = {
     "repeat": TableKey("How often this test is repeated.", own(NUMBER)),
 }
 """The options that are the test's own. All others are settings of the model."""
-_TRANSFORMS = ("transform", "postprocess", "transformVars")
+TRANSFORMS = ("transform", "postprocess", "transformVars")
 
 
 class TestChecks(Record, frozen=True):
@@ -158,7 +158,7 @@ class TestChecks(Record, frozen=True):
                 # Any other name may be a setting of the vendor's, which nobody here can check.
                 if near:
                     self.findings.hint(place, f"option '{key}' is sent to the model", near)
-            elif key in _TRANSFORMS and isinstance(option, str) and option:
+            elif key in TRANSFORMS and isinstance(option, str) and option:
                 for what, hint in transform_problems(option, self.config.base):
                     self.findings.problem(place, what, hint)
                 if option.startswith("file://"):

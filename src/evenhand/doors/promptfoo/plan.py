@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.definition import brief, file_digest
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import CodeError, EvenhandError, Problem
-from evenhand.core.json_shapes import as_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.plan import Plan, Row, Sheet, Slot
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
@@ -20,6 +22,7 @@ from evenhand.core.secrets import known, redacted
 from evenhand.core.selecting import Selector
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.promptfoo.body import CellBody, described
+from evenhand.doors.promptfoo.checking import TRANSFORMS
 from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.generated_tests import outside_of_trials
 from evenhand.doors.promptfoo.identity import SharedExpectations, TestIdentity
@@ -32,10 +35,12 @@ from evenhand.doors.promptfoo.survey import Survey, estimate
 from evenhand.doors.promptfoo.tests import Test, takes
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.documents.findings import problem_at
+from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 
 if TYPE_CHECKING:
     from evenhand.doors.promptfoo.hooks import TrialHooks
 
+_CODE = frozenset({".py", ".rb", ".go", *JAVASCRIPT})
 _BESIDE = frozenset(
     """
     $schema description tags outputPath sharing evaluateOptions commandLineOptions writeLatestResults tracing redteam
@@ -88,6 +93,7 @@ class Folder(Record, frozen=True, kw_only=True):
             sheets=[sheet],
             identify=self._fingerprint,
             record=lambda: self.record,
+            code=self._code,
             source=str(self.config.document.file),
             options=options,
             hints=self.hints,
@@ -162,12 +168,24 @@ class Folder(Record, frozen=True, kw_only=True):
             config["tags"] = {**as_mapping(written.get("tags")), **tags}
         return cast("Mapping[str, Any]", known.inside(redacted(config)))
 
+    @property
+    def _code_files(self) -> set[Path]:
+        """The files of code, and of settings, that the config, its tests and its models name."""
+        hooks = set[Path]() if self.trial_hooks is None else self.trial_hooks.hooks.files
+        return self.tests.files | self.models.files | self.files | hooks
+
+    def _code(self) -> dict[str, str]:
+        """What changes outputs beside prompts and models: files of code by name, and what is written in the config."""
+        files = sorted(path for path in self._code_files if path.suffix in _CODE and path.is_file())
+        base = self.config.base.resolve()
+        parts = {os.path.relpath(path.resolve(), base): file_digest(path) for path in files}
+        if written := sorted(_transforms(self.config.value)):
+            parts["transforms"] = brief(written)
+        return parts
+
     def _fingerprint(self) -> str:
         """A hash of the config, of the files that it names, and of the selection."""
-        files = {source.path for source in self.tests.sources if source.path}
-        files |= self.tests.files | self.models.files | self.files
-        if self.trial_hooks is not None:
-            files |= self.trial_hooks.hooks.files
+        files = {source.path for source in self.tests.sources if source.path} | self._code_files
         files |= {
             pair.prompt.path for pair in self.pairs if not isinstance(pair.prompt, TextPrompt)
         }
@@ -337,3 +355,16 @@ def _case(test: Test, variables: Mapping[str, Any], times: dict[int, int]) -> Ca
         description=test.description or described(variables),
         metadata=test.metadata,
     )
+
+
+def _transforms(written: object) -> Iterator[str]:
+    """What a config's transforms say, those of assertions left out: they change what a check reads, and no output."""
+    if is_mapping(written):
+        for key, value in written.items():
+            if key in TRANSFORMS and isinstance(value, str):
+                yield value
+            elif key != "assert":
+                yield from _transforms(value)
+    elif is_array(written):
+        for one in written:
+            yield from _transforms(one)

@@ -41,6 +41,7 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.doors.eval_sets.expect import Stated
+from evenhand.doors.eval_sets.project_files import session_code
 from evenhand.doors.pytest_plugin.cassette import SessionCassette
 from evenhand.engine.budget import Budget
 from evenhand.engine.call_context import Home
@@ -244,6 +245,7 @@ class SessionRun:
             created_at=time.time(),
             version=__version__,
             settings={
+                **({"code": code} if (code := session_code(root)) else {}),
                 **({"calibrated": calibrated} if calibrated else {}),
                 **replay_record([] if recordings is None else [recordings.header], asks=False),
             },

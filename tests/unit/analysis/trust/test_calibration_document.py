@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenhand.analysis.trust.calibration_document import CalibrationVariant
-from evenhand.analysis.trust.calibration_file import read_calibration, read_rankings
+from evenhand.analysis.trust.calibration_file import read_calibration
 from evenhand.core.errors import UsageError
 
 VARIANT = {
@@ -53,15 +53,15 @@ def written(folder: Path, **keys: Any) -> Path:
 def test_a_file_that_has_only_what_later_runs_need_is_read(tmp_path: Path):
     """Keys of later versions are passed over."""
     path = written(tmp_path, later={"a": 1})
-    ((judge,),) = read_calibration(path).values()
+    (judge,) = read_calibration(path).judges
     assert judge.variants == [CalibrationVariant(**VARIANT)]
     assert judge.variants[0].cells == (1, 2, 3, 4)
     assert (judge.corrected, judge.scores, judge.jury) == (None, None, None)
-    (ranking,) = read_rankings(path).values()
+    (ranking,) = read_calibration(path).rankings
     assert (ranking.bound, ranking.labelled_at) == ({"data": "d"}, None)
     alone = {"schema": "evenhand.calibration/1", "judges": [JUDGE]}
     path.write_text(json.dumps(alone), "utf-8")
-    assert read_rankings(path) == {}
+    assert read_calibration(path).rankings == []
 
 
 @pytest.mark.parametrize(

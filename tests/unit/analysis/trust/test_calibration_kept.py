@@ -40,7 +40,12 @@ def row(
 
 def update(path: Path, run: str, *judges: dict[str, Any], rankings: list[Any] | None = None) -> Any:
     """Updates the file with the calibration of a run."""
-    rows = {"schema": "evenhand.calibration/1", "run": run, "made_at": 1.0}
+    rows = {
+        "schema": "evenhand.calibration/1",
+        "run": run,
+        "made_at": 1.0,
+        "code": {run: {"a.py": run}},
+    }
     return update_calibration(
         Printed({**rows, "judges": list(judges), "rankings": rankings or []}),  # type: ignore[arg-type]
         path,
@@ -66,6 +71,30 @@ def test_a_verdict_is_not_replaced_by_too_few_labels(tmp_path: Path):
     assert path.read_bytes() == before
     assert update(path, "01LATER", row("kind", 40, verdict="do not use")) == (True, [])
     assert there(path) == {("kind", "j", 40, "")}
+
+
+def test_enough_labels_without_a_failure_replace_a_verdict(tmp_path: Path):
+    """They say that everything passes. Labels that correct nothing, being no random draw, replace none."""
+    path = tmp_path / "calibration.json"
+    update(path, "01EARLIER", row("kind", 60))
+    no_draw = {**row("kind", 40, verdict="no verdict"), "corrected": None}
+    assert not update(path, "01LATER", no_draw)[0]
+    only_passes = {**no_draw, "corrected": {"value": 0.99, "low": 0.91, "high": 1.0}}
+    assert update(path, "01LATER", only_passes) == (True, [])
+    assert there(path) == {("kind", "j", 40, "")}
+
+
+def test_the_code_of_each_run_that_labels_are_kept_of_is_kept(tmp_path: Path):
+    """And no other."""
+    path = tmp_path / "calibration.json"
+    update(path, "01FIRST", row("kind", 60))
+    update(path, "02SECOND", row("short", 60))
+    assert json.loads(path.read_text())["code"] == {
+        "01FIRST": {"a.py": "01FIRST"},
+        "02SECOND": {"a.py": "02SECOND"},
+    }
+    update(path, "03THIRD", row("kind", 60), row("short", 60))
+    assert json.loads(path.read_text())["code"] == {"03THIRD": {"a.py": "03THIRD"}}
 
 
 @pytest.mark.parametrize("other", [(), (row("short", 0),), (row("short", 3),)])
