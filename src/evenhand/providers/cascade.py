@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
 from evenhand.core.names import nearest
 from evenhand.core.provider import SEVERAL, Provider, judge_id
+from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.project import project_folder
 from evenhand.providers.catalog import create
 from evenhand.providers.roster import model_id
@@ -36,8 +36,7 @@ _WRITE = (
 )
 
 
-@dataclass(slots=True)
-class CascadeJudge(SeveralJudges):
+class CascadeJudge(SeveralJudges, MutableRecord):
     """A cheap judge and a dearer one. Implements `Provider`.
 
     Attributes:
@@ -57,7 +56,7 @@ class CascadeJudge(SeveralJudges):
     people: float
     risk: float
     folders: tuple[Path, ...]
-    _limits: list[tuple[str, CascadeLimits]] | None = field(default=None, init=False, repr=False)
+    _limits: list[tuple[str, CascadeLimits]] | None = None
 
     @property
     def label(self) -> str:

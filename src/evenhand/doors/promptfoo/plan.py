@@ -35,7 +35,7 @@ from evenhand.doors.promptfoo.survey import Survey, estimate
 from evenhand.doors.promptfoo.tests import Test, takes
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.documents.findings import problem_at
-from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
+from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
 
 if TYPE_CHECKING:
     from evenhand.doors.promptfoo.hooks import TrialHooks
