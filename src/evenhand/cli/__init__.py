@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0
 """Seconds for a thread that user code left running, before it is said that somebody waits for it."""
+_BEFORE = frozenset(sys.modules)
+_OURS = frozenset(("evenhand", "click", "msgspec", "pycurl", "typing_extensions", "uvloop"))
+"""The package, and the libraries that a plain run loads."""
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -60,7 +63,16 @@ def main(args: Sequence[str] | None = None) -> None:
         from evenhand.engine.guardian import finish
 
         finish(code)
+    if guarded and _holds_only_ours():
+        gc.freeze()  # on its way out, Python would look for cycles among all that was imported
     raise SystemExit(code)  # not sys.exit, which user code may have replaced
+
+
+def _holds_only_ours() -> bool:
+    """Whether there is no code of others, whose objects may still write something when they are collected."""
+    files = [name for name, module in sys.modules.items() if getattr(module, "__file__", None)]
+    loaded = {name.partition(".")[0] for name in files}
+    return loaded <= _OURS | _BEFORE | sys.stdlib_module_names
 
 
 def _outlived(code: int) -> int:

@@ -238,12 +238,12 @@ class Asked(Record, frozen=True, kw_only=True):
 
     def _check_names(self) -> None:
         """That no path lacks its folder or ending, as `refunds` for `prompts/refunds`, or ends in an eval's name."""
-        from evenhand.cli.other_words import meant_path
-        from evenhand.core.wording.words import near
-
         for path in map(_without_line, self.paths):
             if path.exists():
                 continue
+            from evenhand.cli.other_words import meant_path
+            from evenhand.core.wording.words import near
+
             file, colon, name = path.name.partition(":")
             if colon and (path.parent / file).is_file():
                 name, whole = name.lstrip(":"), os.path.relpath(path.parent / file)

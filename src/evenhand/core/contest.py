@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from msgspec import field as msgspec_field
+from msgspec import field
 from msgspec.structs import replace
 
 from evenhand.core.errors import EvenhandError
@@ -25,7 +24,7 @@ class Unsettled(Record, frozen=True):
     """
 
     error: EvenhandError
-    metadata: Mapping[str, Any] = msgspec_field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Referee(Protocol):
@@ -69,8 +68,7 @@ def winner_stays(before: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Record, frozen=True):
     """What is expected of the trials of one case (and one repeat), held once all of them are done.
 
     Attributes:
@@ -82,5 +80,5 @@ class Contest:
 
     first: int
     size: int
-    referees: Sequence[Referee] = field(repr=False)
-    rule: ContestRule = field(default=winner_stays, repr=False)
+    referees: Sequence[Referee]
+    rule: ContestRule = winner_stays

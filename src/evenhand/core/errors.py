@@ -40,7 +40,6 @@ import contextlib
 import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -104,16 +103,18 @@ class UsageError(EvenhandError):
     slug = "usage"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class Problem(Record, frozen=True):
     """One thing that is wrong, or worth a hint, in a user's file. Lines and columns count from 1; 0 is unknown."""
 
     file: str
     line: int
     column: int
-    what: str = field(compare=False)
-    hint: str = field(default="", compare=False)
-    slug: str = field(default="config", compare=False)
+    what: str
+    hint: str = ""
+    slug: str = "config"
+
+    def __lt__(self, other: Problem) -> bool:
+        return (self.file, self.line, self.column) < (other.file, other.line, other.column)
 
     def __str__(self) -> str:
         return self.summary + (f"\n  {self.hint}" if self.hint else "")

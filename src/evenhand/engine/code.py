@@ -28,7 +28,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar, cast
@@ -82,11 +81,10 @@ class _Job(MutableRecord):
     waits: bool = False
 
 
-@dataclass(slots=True)
-class _WorkerThread:
+class _WorkerThread(MutableRecord):
     slot: int
+    thread: threading.Thread | None = None  # once it is started
     abandoned: bool = False
-    thread: threading.Thread = field(init=False)
 
 
 class CodeHost:

@@ -29,8 +29,6 @@ hands out windows: what one holds, and when the next begins, is learned apart (s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from evenhand.core.record import MutableRecord
 from evenhand.engine.flow import LONG_BURST_S, Flow
 from evenhand.engine.opening import Closing, Opening, Window
@@ -70,8 +68,7 @@ RECENT = 0.1
 """What the latest call counts in the mean of round trips."""
 
 
-@dataclass(slots=True)
-class Permit:
+class Permit(MutableRecord, kw_only=True):
     """One attempt's leave to be sent.
 
     Attributes:
@@ -83,16 +80,18 @@ class Permit:
         extra: One more than the window is known to hold.
         trial: Whose call it is.
         model: Who is asked.
+        number: Under which number another process has it, and knows the rest; 0 for none.
     """
 
-    tokens: int
-    among: int
-    epoch: int
-    sent_at: float
-    window: int
-    extra: bool
+    tokens: int = 0
+    among: int = 0
+    epoch: int = 0
+    sent_at: float = 0.0
+    window: int = 0
+    extra: bool = False
     trial: int = -1
     model: str = ""
+    number: int = 0
 
 
 class _Rates(MutableRecord):
@@ -188,7 +187,14 @@ class Pace:
         self.opening.sent(now)
         self._refusals.sent()
         extra = self._window.sent(now, closed=self.closing.alone)
-        return Permit(tokens, in_flight, self._epoch, now, self._window.nth, extra)
+        return Permit(
+            tokens=tokens,
+            among=in_flight,
+            epoch=self._epoch,
+            sent_at=now,
+            window=self._window.nth,
+            extra=extra,
+        )
 
     def withdrawn(self, permit: Permit) -> None:
         """A call was not sent after all."""

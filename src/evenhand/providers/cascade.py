@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from evenhand.core.cascade import CascadeLimits
-from evenhand.core.definition import code_now
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
 from evenhand.core.names import nearest
 from evenhand.core.provider import SEVERAL, Provider, judge_id
+from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.project import project_folder
 from evenhand.providers.catalog import create
 from evenhand.providers.roster import model_id
@@ -36,8 +33,7 @@ _WRITE = (
 )
 
 
-@dataclass(slots=True)
-class CascadeJudge(SeveralJudges):
+class CascadeJudge(SeveralJudges, MutableRecord):
     """A cheap judge and a dearer one. Implements `Provider`.
 
     Attributes:
@@ -57,7 +53,7 @@ class CascadeJudge(SeveralJudges):
     people: float
     risk: float
     folders: tuple[Path, ...]
-    _limits: list[tuple[str, CascadeLimits]] | None = field(default=None, init=False, repr=False)
+    _limits: list[tuple[str, CascadeLimits]] | None = None
 
     @property
     def label(self) -> str:
@@ -160,8 +156,7 @@ def _limits_in(folders: tuple[Path, ...], key: str) -> list[tuple[str, CascadeLi
             continue  # a damaged one is reported before the run
         file = as_mapping(document)
         rows, codes = map(as_mapping, as_array(file.get("cascades"))), as_mapping(file.get("code"))
-        limits = [limit for row in rows if (limit := _limit_of(row, key, codes)) is not None]
-        return [(name, replace(o, code_now=code_now(o.code, folder))) for name, o in limits]
+        return [limit for row in rows if (limit := _limit_of(row, key, codes)) is not None]
     return []
 
 

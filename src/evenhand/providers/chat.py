@@ -11,11 +11,11 @@ import re
 import time
 from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import field
 from msgspec.structs import replace
 
 from evenhand.core.decision import DecisionRequest
@@ -25,7 +25,7 @@ from evenhand.core.json_shapes import as_mapping, is_mapping, is_whole, number
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
-from evenhand.core.record import Record
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.scripted import scripted_url
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
@@ -123,8 +123,7 @@ class Dialect(Record, frozen=True, kw_only=True):
     tools: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
-class ChatProvider:
+class ChatProvider(MutableRecord, kw_only=True):
     """One model at one address, with one key. Implements `evenhand.core.provider.Provider`.
 
     Attributes:
@@ -144,21 +143,22 @@ class ChatProvider:
     key_variable: str = ""
     remote: ClassVar[bool] = True
     answers_by_request_alone: ClassVar[bool] = True
-    account: str = field(init=False)
-    paid: bool = field(init=False, default=True)
-    shows_thoughts: bool = field(init=False)
-    shape: Shape | None = field(init=False, repr=False, default=None)
-    _host: str = field(init=False, repr=False)
-    _local: bool = field(init=False, repr=False)
-    _headers: dict[str, str] = field(init=False, repr=False)
-    _prefix: bytes = field(init=False, repr=False)
-    _suffix: bytes = field(init=False, repr=False)
-    _settings: dict[str, Any] = field(init=False, repr=False)
-    _bounds: tuple[int, bool] = field(init=False, repr=False)
-    _parsed: bool = field(init=False, repr=False)
-    _schemaless: bool = field(init=False, repr=False, default=False)
-    uncovered: str = field(init=False, repr=False)
-    _most_usd: float | None = field(init=False, repr=False)
+    # What is made of the above:
+    account: str = ""
+    paid: bool = True
+    shows_thoughts: bool = False
+    shape: Shape | None = None
+    uncovered: str = ""
+    _host: str = ""
+    _local: bool = False
+    _headers: dict[str, str] = field(default_factory=dict[str, str])
+    _prefix: bytes = b""
+    _suffix: bytes = b""
+    _settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    _bounds: tuple[int, bool] = (0, False)
+    _parsed: bool = False
+    _schemaless: bool = False
+    _most_usd: float | None = None
 
     def __post_init__(self) -> None:
         try:

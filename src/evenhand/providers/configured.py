@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import replace
 
 from evenhand.core.message import Message
 from evenhand.core.provider import Provider
@@ -61,7 +62,7 @@ def reading_by(provider: Provider, settings: Mapping[str, Any]) -> Provider:
     if not forms and uncovered == model.uncovered:
         return provider
     other = replace(model, config={**model.config, **forms})
-    other.shows_thoughts, other.shape = model.shows_thoughts, model.shape
+    other.shows_thoughts = model.shows_thoughts
     other.uncovered = uncovered
     if isinstance(provider, Wrapped):
         return cast("Provider", replace(provider, provider=other))

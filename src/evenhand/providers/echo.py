@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from evenhand.core.errors import UsageError
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
+from evenhand.core.record import MutableRecord
 from evenhand.providers.wanted import Wanted
 
 
-@dataclass(slots=True)
-class Echo:
+class Echo(MutableRecord):
     """Says the prompt again, word for word."""
 
     id: str = "echo"
     label: str = "echo"
-    account: str = field(init=False, default="")
-    paid: bool = field(init=False, default=False)
-    tasks: frozenset[Task] = field(init=False, default=CHATS)
+    account: str = ""
+    paid: bool = False
+    tasks: frozenset[Task] = CHATS
 
     def request(self, prompt: Prompt) -> Request:
         data = prompt.text.encode("utf-8", "surrogatepass")
@@ -41,15 +39,14 @@ def make(wanted: Wanted) -> Echo:
     return Echo(wanted.id, wanted.label or wanted.id)
 
 
-@dataclass(slots=True)
-class AbsentProvider:
+class AbsentProvider(MutableRecord):
     """Stands in a plan for what nobody here knows, or whose file is missing. Implements `Provider`."""
 
     id: str
     label: str
-    account: str = field(init=False, default="")
-    paid: bool = field(init=False, default=False)
-    tasks: frozenset[Task] = field(init=False, default=CHATS)
+    account: str = ""
+    paid: bool = False
+    tasks: frozenset[Task] = CHATS
 
     def request(self, prompt: Prompt) -> Request:
         del prompt

@@ -6,20 +6,18 @@ engine's: here is only who they are. As a provider, it is its first model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from evenhand.core.encoding import decoded
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_texts
 from evenhand.core.provider import Provider, fallback_id
+from evenhand.core.record import Record
 from evenhand.providers.catalog import create
 from evenhand.providers.roster import model_id
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.wrapped import SeveralJudges
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackJudge(SeveralJudges):
+class FallbackJudge(SeveralJudges, Record, frozen=True):
     """Several judges, the first of whom is asked as long as it can be. Implements `Provider`.
 
     Attributes:

@@ -25,7 +25,7 @@ from evenhand.core.ranges import WORKERS
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.languages.javascript import running as javascript
-from evenhand.languages.javascript.source import is_reference, split_reference
+from evenhand.languages.javascript.references import is_reference, split_reference
 from evenhand.languages.methods import HOW_TO_CALL, is_method_of_object, needs_object
 from evenhand.providers.chat import seconds
 from evenhand.providers.embeddings import labelled, numbers

@@ -7,7 +7,6 @@ import contextlib
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from evenhand.core.errors import FailedCode, NoOutput, TimedOut
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.program_output import complaint_of, printed_until_end
 from evenhand.core.provider import Answer, Host, Request
+from evenhand.core.record import MutableRecord
 from evenhand.core.secrets import redacted
 from evenhand.providers.chat import seconds
 from evenhand.providers.local_code import code_digest, shown_to_code
@@ -25,8 +25,7 @@ from evenhand.providers.wanted import Wanted
 LIMIT_S = 60.0
 
 
-@dataclass(slots=True, kw_only=True)
-class ProcessProvider:
+class ProcessProvider(MutableRecord, kw_only=True):
     """A program run once for each prompt, without a shell. Implements `evenhand.core.provider.Provider`."""
 
     id: str
@@ -35,16 +34,22 @@ class ProcessProvider:
     folder: Path
     config: Mapping[str, Any]
     limit_s: float = LIMIT_S
-    account: str = field(init=False, default="")
-    paid: bool = field(init=False, default=True)
-    tasks: frozenset[Task] = field(init=False, default=CHATS)
-
-    _code: str = field(init=False, repr=False, default="")
+    account: str = ""
+    paid: bool = True
+    tasks: frozenset[Task] = CHATS
+    _code: str = ""
 
     def __post_init__(self) -> None:
         self.account = self.id
+        self._code = code_digest(*self.files)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of the command, whose code decides what it answers."""
         with contextlib.suppress(ValueError):  # a quote that is not closed is told when it is run
-            self._code = code_digest(*(self.folder / word for word in shlex.split(self.command)))
+            words = (self.folder / word for word in shlex.split(self.command))
+            return tuple(path for path in words if path.is_file())
+        return ()
 
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config, "basePath": str(self.folder)}

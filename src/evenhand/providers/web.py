@@ -32,7 +32,8 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.languages.javascript import running as javascript
-from evenhand.languages.javascript.source import function_text, is_reference, split_reference
+from evenhand.languages.javascript.references import is_reference, split_reference
+from evenhand.languages.javascript.source import function_text
 from evenhand.providers import http
 from evenhand.providers.agent_servers import served_answer
 from evenhand.providers.answer_text import NoAnswer

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from asyncio import sleep
-from dataclasses import dataclass
 
 from evenhand.core.message import Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Keyed, Provider, Request, says
+from evenhand.core.record import MutableRecord
 
 
-@dataclass(slots=True)
-class Wrapped:
+class Wrapped(MutableRecord):
     """Another provider, called and asked as it is. Who wraps it says what is different. Implements `Provider`."""
 
     provider: Provider
@@ -115,7 +114,6 @@ class SeveralJudges:
             await one.close()
 
 
-@dataclass(slots=True)
 class Paused(Wrapped):
     """Another provider, asked a moment later. What is replayed needs no rest."""
 

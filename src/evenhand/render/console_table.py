@@ -8,7 +8,6 @@ from itertools import groupby, pairwise
 from evenhand.analysis.summaries.column_names import column_head, differing_parts, shortened
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import (
-    full_costs,
     latencies,
     mean_cell,
     mean_in,
@@ -112,7 +111,7 @@ def _costs(run: RunFile, totals: Sequence[Totals]) -> list[_TableColumn]:
     """What the columns cost; nothing where a script answered, which has no price."""
     if run.meta.is_scripted and all(each.cost_usd is None for each in totals):
         return []
-    return [_TableColumn("cost", list(map(_cost, run.meta.variants, totals, full_costs(run))))]
+    return [_TableColumn("cost", list(map(_cost, run.meta.variants, totals, run.full_costs())))]
 
 
 def _cost(variant: Variant, totals: Totals, usd: float | None) -> str:

@@ -108,7 +108,7 @@ def _compared(run: RunFile, grid: Grid) -> list[str]:
 def _repeats(run: RunFile, grid: Grid, *, one_each: bool) -> list[str]:
     if run.meta.repeats < 2:
         return []
-    results = repeats(run)
+    results = repeats(run, each_k=False)
     if len(results) >= TABLE and not one_each:
         return _repeats_table(run, grid, results)
     lines: list[str] = []

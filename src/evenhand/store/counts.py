@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import cast
 
 from msgspec.structs import replace
 
 from evenhand.core.encoding import decode
-from evenhand.core.run import Totals
+from evenhand.core.run import Totals, full_cost
 from evenhand.core.score import Scale
 from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally, TrialOutcome
-from evenhand.store.decoding import read_output, read_result
+from evenhand.store.decoding import read_costed, read_output, read_result
 from evenhand.store.detail import DETAILS, WHOLE, whole
 from evenhand.store.opened import ReadsRun, readable
 from evenhand.store.sums import SUMMED, CaseSum, CaseSums
@@ -36,6 +37,7 @@ class Counts(ReadsRun):
     """Counts the trials of an open run file."""
 
     _sums: tuple[int, CaseSums] | None = None
+    _by_variant: tuple[int, list[Totals]] | None = None
 
     def settled(self) -> int:
         """How often a trial was settled, retakes counted: another number means other results."""
@@ -67,15 +69,45 @@ class Counts(ReadsRun):
         return totals if self._run.meta.knows_all_calls else replace(totals, cost_usd=None)
 
     def by_variant(self) -> list[Totals]:
-        """Counts for each variant, in the order of `meta.variants`."""
+        """Counts for each variant, in the order of `meta.variants`. Counted once, and anew when the run has grown."""
         with readable(self._run.path):
-            rows = {
-                row[-1]: _totals(row[:-1])
-                for row in self._run.db.execute(
-                    f"{_TOTALS}, variant from {self._run.table()} group by variant"
-                )
-            }
-        return [rows.get(variant.index, Totals()) for variant in self._run.meta.variants]
+            version = self._version()
+            if self._by_variant is None or self._by_variant[0] != version:
+                rows = {
+                    row[-1]: _totals(row[:-1])
+                    for row in self._run.db.execute(
+                        f"{_TOTALS}, variant from {self._run.table()} group by variant"
+                    )
+                }
+                totals = [rows.get(variant.index, Totals()) for variant in self._run.meta.variants]
+                self._by_variant = version, totals
+        return [*self._by_variant[1]]
+
+    def _version(self) -> int:
+        """A number that changes with every commit of another connection."""
+        return self._run.db.execute("pragma data_version").fetchone()[0]
+
+    def full_costs(self) -> list[float | None]:
+        """For each variant, in the order of `meta.variants`: what its calls cost, whoever paid for them.
+
+        None where that is not known for some trial.
+        """
+        totals = self.by_variant()
+        if not self._run.meta.is_of_gate and not any(of.cached for of in totals):
+            return [of.cost_usd for of in totals]
+        costs: list[list[float | None]] = [[] for _ in totals]
+        with readable(self._run.path):
+            for variant, cost_usd, cached, detail in self._run.db.execute(
+                DETAILS.format(table=self._run.table())
+            ):
+                if detail is None:
+                    raise ValueError("the result of a trial is missing")
+                trial = read_costed(detail)
+                trial.cost_usd, trial.cached = cost_usd, cached
+                costs[variant].append(full_cost(trial))
+            return [
+                None if None in each else math.fsum(cast("list[float]", each)) for each in costs
+            ]
 
     def judge_calls(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: how often its trials asked a judge, replays included."""
@@ -97,7 +129,7 @@ class Counts(ReadsRun):
         """
         sums: dict[int, dict[str, tuple[int, int]]] = {}
         with readable(self._run.path):
-            for variant, detail in self._run.db.execute(
+            for variant, _, _, detail in self._run.db.execute(
                 f"{DETAILS.format(table=self._run.table())} order by t.idx"
             ):
                 if detail is None:
@@ -163,8 +195,7 @@ class Counts(ReadsRun):
     def sums(self) -> CaseSums:
         """What each case came to in each column. Read once, and anew when the run has grown."""
         with readable(self._run.path):
-            # This number changes with every commit of another connection.
-            (version,) = self._run.db.execute("pragma data_version").fetchone()
+            version = self._version()
             if self._sums is None or self._sums[0] != version:
                 rows = self._run.db.execute(
                     f"select {SUMMED} from {self._run.table()} order by idx"  # noqa: S608 (fixed names)

@@ -26,6 +26,15 @@ class OutputOnly(msgspec.Struct):
     output: object = None
 
 
+class CostedTrial(msgspec.Struct, gc=False):
+    """As much of a result as it takes to know what its calls cost, whoever paid for them."""
+
+    cost_usd: float | None = None
+    cached: int = 0
+    taken: str = ""
+    unpaid_usd: float | None = None
+
+
 class NamedOutcome(msgspec.Struct, gc=False):
     """As much of an expectation's outcome as it takes to see whether its metric has a number."""
 
@@ -202,6 +211,7 @@ read_result = _reader(TrialResult, _with_sound_answer)
 """The result that this JSON holds. Raises what `store.opened.readable` tells as a damaged file."""
 
 read_output = _reader(OutputOnly)
+read_costed = _reader(CostedTrial)
 read_named_scores = _reader(NamedScores)
 read_measured = _reader(MeasuredTrial)
 read_grouped = _reader(GroupedCase)

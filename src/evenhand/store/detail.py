@@ -201,19 +201,18 @@ WHOLE = """
 """Rows for `whole`, from `trial` or `latest`."""
 
 DETAILS = """
-    select t.variant, coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
-    from {table} t left join detail d on d.idx = t.idx and d.take = t.take
-"""
-"""A trial's variant, and what its result says beyond its row and its parts, from `trial` or `latest`."""
-
-PIECES = """
-    select t.idx, case_part.part, test_part.part,
+    select t.variant, t.cost_usd, t.cached,
            coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
-         left join part case_part on case_part.id = of_case
-         left join part test_part on test_part.id = of_test
 """
-"""A trial's place and the texts that its result is put together from, from `trial` or `latest`."""
+"""A trial's variant, cost and cached calls, and what its result says beyond its parts, from `trial` or `latest`."""
+
+PIECES = """
+    select t.idx, of_case, of_test,
+           coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
+    from {table} t left join detail d on d.idx = t.idx and d.take = t.take
+"""
+"""A trial's place, the parts of its result, and what that says beyond them, from `trial` or `latest`."""
 
 DESCRIBED = """
     select t.case_id, min(t.idx),

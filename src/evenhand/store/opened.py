@@ -47,7 +47,7 @@ def begin(file: Path, meta: RunMeta) -> None:
 def connect(path: Path) -> sqlite3.Connection:
     """Opens a run file to write it."""
     # Opened and closed in the loop's thread, written in the writer's.
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=32)
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     db.execute("pragma journal_mode = wal")
     db.execute(DURABLE)
     return db

@@ -175,10 +175,16 @@ class SettledTrials(ReadsRun):
         """
         places = [array("q") for _ in signs]
         with readable(self._run.path):
+            having: list[set[int]] = [set() for _ in signs]
+            for number, part in self._run.db.execute("select id, part from part"):
+                for numbers, sign in zip(having, signs, strict=True):
+                    if part.find(sign) >= 0:  # `in` tries the sign as a number first
+                        numbers.add(number)
+            looks = list(zip(places, signs, having, strict=True))
             rows = self._run.db.execute(f"{PIECES.format(table=self._run.table())} order by t.idx")
-            for index, *pieces in rows:
-                for hits, sign in zip(places, signs, strict=True):
-                    if any(piece and sign in piece for piece in pieces):
+            for index, of_case, of_test, detail in rows:
+                for hits, sign, numbers in looks:
+                    if of_case in numbers or of_test in numbers or (detail or b"").find(sign) >= 0:
                         hits.append(index)
         return list(places)
 

@@ -70,8 +70,8 @@ _CARRIED: Final = {  # what lies beside the rows above: by how many leading colu
 CROWD = 8
 GATHER_S = 0.003
 """Where so many rows came at once, the next ones are waited for so long, to share a transaction."""
-TOGETHER = 8
-"""Rows of one table that are written with one statement, where there are as many."""
+TOGETHER = 16
+"""Rows of one table that are written with one statement, at most. SQLite takes 999 values in one, at least."""
 LINGER_S = 0.01
 """Rows for which nobody waits wait so long for one that somebody waits for, to be written with it."""
 
@@ -332,12 +332,12 @@ class Writer:
 
     def _insert(self, sql: str, rows: Sequence[Row]) -> None:
         """Writes rows of one table, so many with one statement: for each, the thread lets go of the interpreter."""
-        together = _together(sql)
-        whole = len(rows) - len(rows) % TOGETHER if together else 0
-        for at in range(0, whole, TOGETHER):
-            self._db.execute(together, tuple(chain.from_iterable(rows[at : at + TOGETHER])))
-        if whole < len(rows):
-            self._db.executemany(sql, rows[whole:])
+        if not sql.endswith("?)"):  # it does something else, too
+            self._db.executemany(sql, rows)
+            return
+        for at in range(0, len(rows), TOGETHER):
+            some = rows[at : at + TOGETHER]
+            self._db.execute(_together(sql, len(some)), tuple(chain.from_iterable(some)))
 
     def _clean(self, row: Row) -> Row:
         """The row without secrets: here all is written."""
@@ -357,10 +357,10 @@ class Writer:
 
 
 @cache
-def _together(sql: str) -> str:
-    """A statement that inserts a row, for so many at once; empty where it does something else."""
+def _together(sql: str, rows: int) -> str:
+    """A statement that inserts one row, for so many at once."""
     start, values, places = sql.rpartition(" values ")
-    return f"{start}{values}{', '.join([places] * TOGETHER)}" if places.endswith("?)") else ""
+    return f"{start}{values}{', '.join([places] * rows)}"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.unit.conftest import Make, make_run, result
+from tests.unit.store.test_journal import meta
 
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.variant import Variant
@@ -58,3 +61,18 @@ async def test_the_calls_of_a_trial_that_was_settled_again_are_counted_once(make
     with RunFile.open(run.path) as again:
         assert again.totals().trials == 2
         assert again.judge_calls() == [2, 1]
+
+
+async def test_what_a_growing_run_comes_to_is_counted_anew(tmp_path: Path):
+    """By whoever reads it while it is written."""
+    journal = Journal.create(tmp_path, meta(2))
+    await journal.settle(result(0, case="a", calls=1, cost_usd=0.5))
+    await journal.turn()
+    with RunFile.open(journal.path) as run:
+        assert run.by_variant()[0].trials == 1
+        await journal.settle(result(1, case="b", calls=1, cached=1, cost_usd=0.0, unpaid_usd=0.25))
+        await journal.turn()
+        assert run.by_variant()[0].trials == 2
+        assert run.full_costs() == [0.75, 0.0]
+        assert run.only([1], "where …").full_costs() == [0.25, 0.0]
+    await journal.finish("finished")

@@ -26,7 +26,6 @@ from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.sequential import share_sequence
 from evenhand.stats.tallies import Share, Tally, rate_of
 from evenhand.store.counted import CaseTally
-from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
 
@@ -148,10 +147,13 @@ def rates(run: RunFile) -> list[Rate]:
     return rates
 
 
-def repeats(run: RunFile) -> list[Repeats]:
+def repeats(run: RunFile, *, each_k: bool = True) -> list[Repeats]:
     """What repeats say of each column, in the order of `meta.variants`.
 
     Trials that were chosen by what came of them say nothing of repeats: `flaky` and `tries` are empty then.
+
+    Args:
+        each_k: Whether `tries` has each number of tries, and not the greatest alone.
     """
     columns: list[dict[str, Tally]] = [{} for _ in run.meta.variants]
     flaky: list[list[CaseTally]] = [[] for _ in columns]
@@ -164,20 +166,23 @@ def repeats(run: RunFile) -> list[Repeats]:
             variant,
             len(tallies),
             tuple(sorted(flaky[variant], key=lambda case: case.tally.least)),
-            () if run.by_outcome else _tries(run, variant, tallies),
+            () if run.by_outcome else _tries(run, variant, tallies, each_k=each_k),
         )
         for variant, tallies in enumerate(columns)
     ]
 
 
-def _tries(run: RunFile, variant: int, tallies: Mapping[str, Tally]) -> tuple[OfTries, ...]:
+def _tries(
+    run: RunFile, variant: int, tallies: Mapping[str, Tally], *, each_k: bool
+) -> tuple[OfTries, ...]:
     most = max((tally.n for tally in tallies.values()), default=0)
     if most < 2:
         return ()
     from evenhand.stats.tallies import of_tries  # noqa: PLC0415 (only for runs with repeats)
 
     units = list(together(tallies.items(), run.groups()[variant]))
-    tries = (result for k in range(1, most + 1) if (result := of_tries(units, k)))
+    numbers = range(1 if each_k else most, most + 1)
+    tries = (result for k in numbers if (result := of_tries(units, k)))
     if not run.meta.ended_early:
         return tuple(tries)
     return tuple(
@@ -246,24 +251,9 @@ def rate_texts(rates: Sequence[Rate], least: int = 1) -> list[str]:
     ]
 
 
-def full_costs(run: RunFile) -> list[float | None]:
-    """What each column's calls cost, whoever paid for them; None where that is not known for some trial."""
-    totals = run.by_variant()
-    if not run.meta.is_of_gate and not any(of.cached for of in totals):
-        return [of.cost_usd for of in totals]
-    costs: list[list[float] | None] = [[] for _ in totals]
-    for trial in measured_trials(run):
-        cost, of_column = trial.full_cost_usd, costs[trial.variant]
-        if cost is None:
-            costs[trial.variant] = None
-        elif of_column is not None:
-            of_column.append(cost)
-    return [None if each is None else math.fsum(each) for each in costs]
-
-
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A row of texts for each column, under HEADS, for reports that have a table of their own; the name comes first."""
-    each = rates(run), run.by_variant(), scores(run), latencies(run), full_costs(run)
+    each = rates(run), run.by_variant(), scores(run), latencies(run), run.full_costs()
     for name, rate, totals, score, latency, cost in zip(names, *each, strict=True):
         yield (
             name,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evenhand.core.encoding import digest
 from evenhand.doors.assertions.transform import is_python, split_reference
-from evenhand.languages.javascript.source import is_reference
+from evenhand.languages.javascript.references import is_reference
 
 _COMPUTES = frozenset(
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Host
 from evenhand.doors.assertions.transform import is_python, split_reference
-from evenhand.languages.javascript.source import ENDINGS, is_reference
+from evenhand.languages.javascript.references import ENDINGS, is_reference
 from evenhand.languages.methods import HOW_TO_CALL, is_method_of_object, needs_object
 from evenhand.scorers.code_languages import language_of
 

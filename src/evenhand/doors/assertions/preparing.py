@@ -7,7 +7,6 @@ depend on the case is worked out there; what does (tags in its value) is filled 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,14 @@ from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.json_shapes import is_array
 from evenhand.core.message import Task
+from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
 from evenhand.core.traits import label_of
 from evenhand.doors.assertions.assertion import NO_CELL, Assertion, Cell, Kind, Make
 from evenhand.doors.assertions.kinds import kind_of
 from evenhand.doors.assertions.transform import split_reference, transformed
-from evenhand.languages.javascript.source import is_reference
+from evenhand.languages.javascript.references import is_reference
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
@@ -39,13 +39,12 @@ _SENDS = "webhook"
 """The type whose value is an address that is called, so that a key in it is needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class AfterTransform:
+class AfterTransform(Record, frozen=True):
     """A question asked of what the user's code makes of the output."""
 
     scorer: Scorer
     code: str
-    context: Callable[[], Mapping[str, Any]] = field(repr=False)
+    context: Callable[[], Mapping[str, Any]]
     base: Path = Path()
 
     async def score(self, output: Any, trial: Trial) -> Score:
@@ -63,12 +62,11 @@ class AfterTransform:
         return label_of(self.scorer)
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
+class Computed(Record, frozen=True):
     """A question whose value a function of the user's computes first: `value: file://value.py[:fn]`."""
 
     assertion: Assertion
-    cell: Cell = field(repr=False)
+    cell: Cell
 
     async def score(self, output: Any, trial: Trial) -> Score:
         reference, base = str(self.assertion.value), self.assertion.base

@@ -38,7 +38,7 @@ from evenhand.doors.assertions.preparing import (
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.languages.documents.findings import At, Findings, Place
 from evenhand.languages.documents.tree import read_document, read_text
-from evenhand.languages.javascript.source import is_reference
+from evenhand.languages.javascript.references import is_reference
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
 from evenhand.providers.configured import untold
 from evenhand.providers.prompt_text import parse_prompt, unfillable

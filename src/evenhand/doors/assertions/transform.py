@@ -14,8 +14,8 @@ from typing import Any
 
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
-from evenhand.languages.javascript.source import is_reference
-from evenhand.languages.javascript.source import split_reference as split_javascript
+from evenhand.languages.javascript.references import is_reference
+from evenhand.languages.javascript.references import split_reference as split_javascript
 from evenhand.scorers.code_languages import ENDINGS
 
 _PYTHON_ONLY = re.compile(

@@ -13,8 +13,8 @@ from evenhand.core.expect import Scorer
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, MakeScorer, Wrong, wrong_in
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.assertions.values_in_code import javascript_filled, python_filled
+from evenhand.languages.javascript.references import is_reference
 from evenhand.languages.javascript.running import JavaScriptCode, expression, function, problems
-from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.rendering import has_tags
 from evenhand.scorers import program_code
 from evenhand.scorers.code_languages import CODE_LANGUAGES, CodeLanguage, language_of

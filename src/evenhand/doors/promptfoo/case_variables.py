@@ -20,7 +20,7 @@ from evenhand.core.json_shapes import as_mapping
 from evenhand.doors.assertions.code_files import called_in_file
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.variable_files import file_value, is_bytes, sent_whole
-from evenhand.languages.javascript.source import is_reference
+from evenhand.languages.javascript.references import is_reference
 from evenhand.languages.templates.printing import in_template
 from evenhand.languages.templates.rendering import Templates, has_tags
 

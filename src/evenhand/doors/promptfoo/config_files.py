@@ -6,9 +6,10 @@ import glob
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
@@ -21,8 +22,8 @@ from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.languages.documents.file_kinds import is_database
 from evenhand.languages.documents.findings import Findings, Place, shown_path, unreadable
 from evenhand.languages.documents.tree import Document, Path_, read_document
-from evenhand.languages.javascript.source import CONFIG, TYPESCRIPT
-from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
+from evenhand.languages.javascript.references import CONFIG, TYPESCRIPT
+from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
 
 NAMES = tuple(
     f"promptfooconfig.{ending}"
@@ -396,7 +397,6 @@ _MAPPINGS = (
 )
 
 
-@dataclass(slots=True)
 class Combined(Document):
     """Several files as one document, whose parts know which file they come from."""
 

@@ -20,7 +20,7 @@ from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.provider import Host
 from evenhand.doors.assertions.code_files import called_in_file, file_problems
 from evenhand.languages.documents.findings import Findings, Place
-from evenhand.languages.javascript.source import made_by
+from evenhand.languages.javascript.references import made_by
 
 T = TypeVar("T")
 _PROGRAM = re.compile(r"(?P<path>.+\.(?:py|js|mjs|cjs|ts|mts|cts))(?::(?P<name>[\w.]+))?")

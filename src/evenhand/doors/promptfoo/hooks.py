@@ -28,8 +28,8 @@ from evenhand.doors.promptfoo.sources import ListedTests
 from evenhand.doors.promptfoo.tests import Test, TestSource, WrittenTest
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.javascript import running as javascript
-from evenhand.languages.javascript.source import is_reference
-from evenhand.languages.javascript.source import split_reference as split_javascript
+from evenhand.languages.javascript.references import is_reference
+from evenhand.languages.javascript.references import split_reference as split_javascript
 
 Moment = Literal["beforeAll", "beforeEach", "afterEach", "afterAll"]
 MOMENTS: tuple[Moment, ...] = ("beforeAll", "beforeEach", "afterEach", "afterAll")

@@ -37,7 +37,7 @@ from evenhand.languages.documents.tree import (
     read_document,
     read_text,
 )
-from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
+from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import has_tags, left_open
 

@@ -12,10 +12,10 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import field
 from msgspec.structs import replace
 
 from evenhand.core.encoding import encode
@@ -25,9 +25,10 @@ from evenhand.core.json_shapes import as_array, is_mapping
 from evenhand.core.message import Message, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
+from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.findings import At, Place, problem_at
-from evenhand.languages.javascript.source import CONFIG
-from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
+from evenhand.languages.javascript.references import CONFIG
+from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import NO_CONFIG, Render, Templates
 from evenhand.providers.configured import takes_chats, untold
@@ -49,8 +50,7 @@ _YAML_CHAT = re.compile(r"\s*(?:\{%.*?%\}\s*)*-\s*role:", re.DOTALL)
 _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 
-@dataclass(slots=True, kw_only=True)
-class _Written:
+class _Written(MutableRecord, kw_only=True):
     """What every prompt has that a config writes.
 
     Attributes:
@@ -74,13 +74,12 @@ class _Written:
         return (self.by_path, f"file://{self.by_path}") if self.by_path else ()
 
 
-@dataclass(slots=True, kw_only=True)
-class TextPrompt(_Written):
+class TextPrompt(_Written, kw_only=True):
     """Text with tags, or a chat in JSON."""
 
     raw: str
-    templates: Templates = field(default=NO_CONFIG, repr=False)
-    at: At | None = field(default=None, repr=False)
+    templates: Templates = NO_CONFIG
+    at: At | None = None
     """Where the parts of a chat are written; None where only the whole has a place."""
 
     def refused_by(self, provider: Provider) -> Problem | None:
@@ -208,8 +207,7 @@ def _is_messages(value: object) -> bool:
     return bool(items) and all(isinstance(item, Mapping) and "role" in item for item in items)
 
 
-@dataclass(slots=True, kw_only=True)
-class FunctionPrompt(_Written):
+class FunctionPrompt(_Written, kw_only=True):
     """A function of Python or JavaScript that returns the prompt.
 
     How it is called: JavaScript with one object of vars, provider and config. In Python, parameters are bound by name
@@ -220,8 +218,8 @@ class FunctionPrompt(_Written):
     path: Path
     function: str
     strict: bool = False
-    templates: Templates = field(default=NO_CONFIG, repr=False)
-    _parameters: Sequence[inspect.Parameter] | None = field(default=None, repr=False)
+    templates: Templates = NO_CONFIG
+    _parameters: Sequence[inspect.Parameter] | None = None
 
     @property
     def raw(self) -> str:
@@ -275,8 +273,7 @@ class FunctionPrompt(_Written):
         return await trial.call(_with_names(function, named), name=name)
 
 
-@dataclass(slots=True, kw_only=True)
-class ProgramPrompt(_Written):
+class ProgramPrompt(_Written, kw_only=True):
     """A program whose last argument is a JSON object of vars, provider and config, and which prints the prompt.
 
     Attributes:

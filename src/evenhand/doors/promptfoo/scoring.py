@@ -13,7 +13,7 @@ from evenhand.core.score import Outcome, Verdict
 from evenhand.doors.assertions.code_files import file_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.languages.javascript import running as javascript
-from evenhand.languages.javascript.source import is_reference
+from evenhand.languages.javascript.references import is_reference
 from evenhand.render.promptfoo.row import components, tokens_of
 from evenhand.scorers.python_code import called, is_verdict, verdict_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-import msgspec
+from msgspec import field
+from msgspec.structs import replace
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, TEXTS, Part
@@ -35,8 +35,7 @@ _ROLES = ("user", "assistant", "system")
 _NAME_ONE = "Name the model under config: {}: openai:chat:gpt-5-mini, say. Or name a judge: it is asked then."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestUser:
+class TestUser(Record, frozen=True, kw_only=True):
     """Who talks with the model in a test.
 
     Attributes:
@@ -57,7 +56,7 @@ class TestUser:
     initial: Any
     stateful: bool
     model: Provider | None
-    place: Place = field(compare=False)
+    place: Place
     problem: Problem | None = None
     own: OwnUser | None = None
 
@@ -84,7 +83,7 @@ class TestUsers(Record, frozen=True):
     _config: Config
     _models: FolderModels
     _findings: Findings
-    _read: dict[str, TestUser] = msgspec.field(default_factory=dict[str, TestUser])
+    _read: dict[str, TestUser] = field(default_factory=dict[str, TestUser])
 
     def read(self, spec: object, at: At) -> TestUser | None:
         """The simulated user that a test's `provider` names; None where it is something else."""

@@ -23,7 +23,7 @@ from evenhand.doors.promptfoo.tests import Line, TestSource, WrittenTest
 from evenhand.languages.documents.file_kinds import ending_hint, not_lines, other_kind
 from evenhand.languages.documents.findings import At, Findings, Place, matching, unreadable
 from evenhand.languages.documents.tree import Document, read_document, replaced
-from evenhand.languages.javascript.source import is_reference
+from evenhand.languages.javascript.references import is_reference
 
 TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls"})
 _ELSEWHERE = ("http://", "https://", "huggingface://", "az://")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import field
 
 from evenhand.core.errors import NothingSelected, Problem
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Selection
+from evenhand.core.record import MutableRecord
 from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.doors.promptfoo.config import Config
@@ -28,8 +30,7 @@ Fill = Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]
 """Makes a prompt of the variables, and of the same with all tags in them filled in: see `resolved`."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Combination:
+class Combination(MutableRecord, kw_only=True):
     """A prompt and a model: one variant."""
 
     variant: Variant
@@ -37,11 +38,9 @@ class Combination:
     subject: Subject
     base: Path
     templates: Templates
-    _fills: dict[tuple[str, str], Fill] = field(
-        default_factory=dict[tuple[str, str], Fill], repr=False
-    )
-    _names: frozenset[str] | None = field(default=None, repr=False)
-    _conversation: str | None = field(default=None, repr=False)
+    _fills: dict[tuple[str, str], Fill] = field(default_factory=dict[tuple[str, str], Fill])
+    _names: frozenset[str] | None = None
+    _conversation: str | None = None
     problem: Problem | None = None
     """Why none of its trials can come to a verdict; None where they may."""
     lacking: Problem | None = None

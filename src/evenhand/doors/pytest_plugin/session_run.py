@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -184,7 +184,6 @@ WITHOUT_LIVE = "and pytest runs without --evenhand-live"
 LIVE_HINT = "To ask the model, and store its answer for later sessions: pytest --evenhand-live"
 
 
-@dataclass(slots=True)
 class Unplugged(Wrapped):
     """A model over the network that is not asked: what it has said before is all there is."""
 
@@ -245,8 +244,8 @@ class SessionRun:
             variants=tuple(self._variants.values()),
             created_at=time.time(),
             version=__version__,
+            code=session_code(root, planned),
             settings={
-                **({"code": code} if (code := session_code(root)) else {}),
                 **({"calibrated": calibrated} if calibrated else {}),
                 **replay_record([] if recordings is None else [recordings.header], asks=False),
             },

@@ -9,27 +9,26 @@ import math
 import os
 import stat
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import NUMBER, Range
+from evenhand.core.record import Record
 
 SHOWN = 50
 """Problems that an error lists; of the others it says how many there are."""
 KEPT = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Record, frozen=True):
     """A spot in a file. Lines and columns count from 1; 0 is unknown."""
 
     file: Path
     line: int = 0
     column: int = 0
-    later: Callable[[], Place] | None = field(default=None, compare=False, repr=False)
+    later: Callable[[], Place] | None = None
     """Finds line and column where that costs something, and most places are never asked for."""
 
     def resolved(self) -> Place:

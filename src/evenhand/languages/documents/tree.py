@@ -11,13 +11,13 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.core.encoding import DEEPEST, TooDeep, refuse_depth
 from evenhand.core.json_shapes import is_object
+from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.file_kinds import lines_hint, other_kind
 from evenhand.languages.documents.findings import Findings, Place, unreadable
 
@@ -53,8 +53,7 @@ _TAGS: Mapping[str, type | None] = {
 """The tags that a value may have, and what a scalar with one of them is; without a tag, that depends on its text."""
 
 
-@dataclass(slots=True)
-class Document:
+class Document(MutableRecord):
     """A file's value, and where its parts are.
 
     Attributes:
@@ -63,9 +62,9 @@ class Document:
 
     file: Path
     value: object
-    lending: frozenset[str] = field(default=frozenset(), kw_only=True)
-    _places: dict[Path_, tuple[int, int]] | None = field(default=None, repr=False)
-    _text: str = field(default="", repr=False)
+    _places: dict[Path_, tuple[int, int]] | None = None
+    _text: str = ""
+    lending: frozenset[str] = frozenset()
 
     def at(self, *path: str | int) -> Place:
         """Where the part at this path is written; the nearest part around it where it is not."""

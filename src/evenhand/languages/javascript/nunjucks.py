@@ -19,6 +19,7 @@ from typing import Any
 from evenhand.core.built_parts import part
 from evenhand.core.errors import CodeError, TemplateError, UsageError
 from evenhand.languages.javascript import source
+from evenhand.languages.javascript.references import TYPESCRIPT
 from evenhand.languages.javascript.wire import as_json
 
 LIMIT_S = 5.0
@@ -101,7 +102,7 @@ class Nunjucks:
         except OSError as error:
             raise CodeError(f"{path.name} cannot be read: {error.strerror}") from None
         reason = source.wants_node(code)
-        if reason or path.suffix in source.TYPESCRIPT:
+        if reason or path.suffix in TYPESCRIPT:
             raise CodeError(
                 f"{path.name} uses {reason or 'TypeScript'}, which a filter cannot",
                 hint="A filter is plain JavaScript, without packages.",

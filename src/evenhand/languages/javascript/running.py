@@ -38,6 +38,7 @@ from evenhand.languages.javascript.node import (
     missing,
     too_old,
 )
+from evenhand.languages.javascript.references import TYPESCRIPT, without_settings
 from evenhand.languages.javascript.wire import Returned, as_json, returned
 
 _IDLE = 16
@@ -81,7 +82,7 @@ def expression(
 
 def function(path: Path, export: str = "") -> JavaScriptCode:
     """A function of a file: its default export, or the one of this name (`name`, `Class.method`)."""
-    name = source.without_settings(export)
+    name = without_settings(export)
     return JavaScriptCode(f"{path.name}:{name}" if name else path.name, path=path, export=export)
 
 
@@ -90,7 +91,7 @@ def provider(path: Path, export: str, options: Mapping[str, Any]) -> JavaScriptC
 
     It is called with the name of a method, such as `callApi`, and its arguments.
     """
-    name = f"{path.name}:{source.without_settings(export) or 'callApi'}"
+    name = f"{path.name}:{without_settings(export) or 'callApi'}"
     return JavaScriptCode(name, path=path, export=export, options=as_json(options))
 
 
@@ -128,7 +129,7 @@ def problems(script: JavaScriptCode) -> list[tuple[str, str]]:
 
 def _unloadable(script: JavaScriptCode, path: Path) -> list[tuple[str, str]]:
     """What keeps a file of TypeScript from being loaded; a config is loaded by whoever reads it."""
-    if path.suffix not in source.TYPESCRIPT or script.export.startswith("config("):
+    if path.suffix not in TYPESCRIPT or script.export.startswith("config("):
         return []
     error = _load_problem(
         found_node(),
@@ -154,7 +155,7 @@ def _not_javascript(name: str, text: str) -> list[tuple[str, str]]:
 
 
 def _reason_for_node(path: Path, code: str, export: str) -> str:
-    if path.suffix in source.TYPESCRIPT:
+    if path.suffix in TYPESCRIPT:
         return "is TypeScript"
     if export.startswith("config("):
         return "is a config in JavaScript"

@@ -25,7 +25,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
-from evenhand.languages.javascript.source import is_reference
+from evenhand.languages.javascript.references import is_reference
 from evenhand.store.labels.label import Label, LabelField, LabelValue, newest
 
 HUMAN = "human"

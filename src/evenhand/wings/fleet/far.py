@@ -245,24 +245,6 @@ class FarAnswers:
         self._line.tell("take_out", key, draw)
 
 
-class FarPermit(Permit):
-    """A permit that the driver has.
-
-    Attributes:
-        number: Under which number.
-    """
-
-    __slots__ = ("number",)
-
-    def __init__(self, number: int) -> None:
-        super().__init__(0, 0, 0, 0.0, 0, extra=False)
-        self.number = number
-
-
-def _number(permit: Permit) -> int:
-    return permit.number if isinstance(permit, FarPermit) else 0
-
-
 _READY = 16
 """The next calls of a worker that may be written down before the driver lets them through."""
 
@@ -282,10 +264,12 @@ class FarAccount:
         """The gate is closed for the whole fleet."""
         self._closed_until = time.monotonic() + seconds
 
-    async def acquire(self, priority: int, tokens: int, model: str = "") -> FarPermit:
-        give_back: Undo = lambda number: self.withdraw(FarPermit(number))  # noqa: E731
-        return FarPermit(
-            await self._line.ask("acquire", self.name, priority, tokens, model, undo=give_back)
+    async def acquire(self, priority: int, tokens: int, model: str = "") -> Permit:
+        give_back: Undo = lambda number: self.withdraw(Permit(number=number))  # noqa: E731
+        return Permit(
+            number=await self._line.ask(
+                "acquire", self.name, priority, tokens, model, undo=give_back
+            )
         )
 
     async def passable(self, permit: Permit) -> None:
@@ -299,13 +283,13 @@ class FarAccount:
     def release(
         self, permit: Permit, error: ProviderError | None, rates: RateLimits | None, tokens: int
     ) -> None:
-        self._line.tell("release", _number(permit), error, rates, tokens)
+        self._line.tell("release", permit.number, error, rates, tokens)
 
     def withdraw(self, permit: Permit) -> None:
-        self._line.tell("withdraw", _number(permit))
+        self._line.tell("withdraw", permit.number)
 
     def forget(self, permit: Permit) -> None:
-        self._line.tell("forget", _number(permit))
+        self._line.tell("forget", permit.number)
 
     def fail(self, error: ProviderError) -> None:
         self._line.tell("fail", self.name, error)

@@ -12,7 +12,6 @@ from evenhand.analysis.summaries.clusters import sums_in
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.rates import (
     Mean,
-    full_costs,
     known_scale,
     latencies,
     mean_in,
@@ -80,7 +79,7 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
     metrics = [{} for _ in run.meta.variants] if partial else _metrics(run)
     columns: list[MeasuredColumn] = []
     unread = partial and bool(run.totals().cached)
-    costs = [None for _ in metrics] if unread else full_costs(run)
+    costs = [None for _ in metrics] if unread else run.full_costs()
     for name, totals, rate, score, latency, (named, cost) in zip(
         column_names(run.meta.variants),
         run.by_variant(),

@@ -157,5 +157,6 @@ async def test_trials_that_were_chosen_by_what_came_of_them_say_nothing_of_repea
         repeats(narrow(run, "-status:error")),
     )
     assert (len(whole.flaky), len(whole.tries)) == (5, 2)
+    assert repeats(run, each_k=False)[0].tries == whole.tries[1:]
     assert (len(some.flaky), len(some.tries)) == (1, 2)
     assert (chosen.flaky, chosen.tries) == ((), ())

@@ -7,10 +7,8 @@ import pytest
 from evenhand.languages.javascript.source import (
     body,
     exports_nothing_called,
-    is_reference,
     masked,
     module_text,
-    split_reference,
     wants_node,
 )
 
@@ -103,24 +101,8 @@ def test_an_export_in_a_text_is_none():
     assert "`\nexport default 1\n`" in module_text("const s = `\nexport default 1\n`;")
 
 
-@pytest.mark.parametrize(
-    ("reference", "parts"),
-    [
-        ("file://a/b.js", ("a/b.js", "")),
-        ("file://a.mjs:fn", ("a.mjs", "fn")),
-        ("file://C:/a.ts:K.m", ("C:/a.ts", "K.m")),
-    ],
-)
-def test_a_reference_is_a_path_and_an_export(reference, parts):
-    """The export may be left out."""
-    assert split_reference(reference) == parts
-    assert is_reference(reference)
-
-
-def test_other_files_and_texts_are_no_references():
-    """Only files of JavaScript and TypeScript are ours."""
-    assert not is_reference("file://a.py:js")
-    assert not is_reference("a.js")
+def test_a_file_that_does_not_mention_a_name_does_not_export_it():
+    """Of a name with dots, the first part counts; without a name, it is the default export."""
     assert exports_nothing_called("exports.other = 1", "name")
     assert not exports_nothing_called("exports.name = 1", "name.inner")
     assert not exports_nothing_called("anything", "")

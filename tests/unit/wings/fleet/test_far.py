@@ -6,8 +6,9 @@ import asyncio
 
 from tests.unit.wings.fleet.conftest import Scene, start_of, turns
 
+from evenhand.engine.pace import Permit
 from evenhand.engine.retry_pauses import RetryPolicy
-from evenhand.wings.fleet.far import DriverLine, FarBudget, FarJournal, FarLimits, FarPermit, Open
+from evenhand.wings.fleet.far import DriverLine, FarBudget, FarJournal, FarLimits, Open
 from evenhand.wings.fleet.messages import Message
 
 
@@ -45,9 +46,9 @@ def test_a_permit_comes_home_with_what_became_of_its_call(scene: Scene):
     async def go() -> None:
         said: list[Message] = []
         account = FarLimits(DriverLine(said.extend, scene.loop), RetryPolicy()).account("api")
-        account.release(FarPermit(1), None, None, 5)
-        account.withdraw(FarPermit(2))
-        account.forget(FarPermit(3))
+        account.release(Permit(number=1), None, None, 5)
+        account.withdraw(Permit(number=2))
+        account.forget(Permit(number=3))
         await turns()
         assert said == [
             ("tell", "release", (1, None, None, 5)),

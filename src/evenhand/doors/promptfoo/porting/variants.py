@@ -23,7 +23,7 @@ from evenhand.doors.promptfoo.prompts import (
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import read_document
-from evenhand.languages.javascript.source import CONFIG
+from evenhand.languages.javascript.references import CONFIG
 from evenhand.languages.templates.rendering import has_tags
 
 _TAG = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
