@@ -246,3 +246,22 @@ def test_a_web_service_that_judges_is_one_judge_whatever_it_is_sent(
             assert folder.run("run", "--no-progress").code == 0
     both = folder.run("compare", "latest~1", "latest", "--metric", "kind")
     assert "no detectable difference" in both.out, both.out
+
+
+def test_variants_of_one_run_with_judges_of_their_own_are_not_ranked(folder: Folder):
+    """Their rates stand in the table; neither beats the other."""
+    for file in folder.path.glob("*_evals.py"):
+        file.unlink()
+    text = EVALS.format(judge=STRICT, version="OLD")
+    text = text.replace(
+        "    judge=", f'    over={{"grader": [{STRICT!r}, {LENIENT!r}]}},\n    judge='
+    )
+    text = text.replace("model: Model, ", "model: Model, grader: str, ")
+    text = text.replace('Passes("is helpful")', 'Passes("is helpful", judge=grader)')
+    (folder.path / "graders_evals.py").write_text(text.replace('"desk"', '"graders"'))
+    table = in_line(folder.run("run", "--offline", "--no-progress"))
+    assert "judged by" in table.partition("undecided (")[2]
+    assert "beats" not in table
+    both = folder.run("compare", ":1", ":2", "--metric", "quality")
+    assert (both.code, INSTEAD in in_line(both)) == (3, True)
+    assert "evenhand regrade" not in both.out
