@@ -98,7 +98,7 @@ async def test_other_outputs_say_nothing_of_how_the_judge_varies(make_run: Make)
     trials = judged(lambda i: i % 4 > 0)
     trials[3] = replace(trials[3], output="another one")
     second = await again(make_run, first, trials)
-    with pytest.raises(UsageError, match="other outputs than run .*: 1 of 40 outputs differ"):
+    with pytest.raises(UsageError, match=r"other outputs than run .*: 1 of 40 outputs differ"):
         pilot_of_runs([first, second])
 
 
