@@ -62,8 +62,8 @@ class OpenNumbers:
         if self._names is None:
             self._names = self._read()
         broken = {one.name for one in trial.outcomes if one.outcome == "error"}
-        given = set[str]().union(*(self._names.get((trial.variant, name), ()) for name in broken))
-        missing = further & given
+        theirs = set[str]().union(*(self._names.get((trial.variant, name), ()) for name in broken))
+        missing = further & theirs
         return {name: n for name, n in numbers.items() if name not in missing}
 
     def _read(self) -> dict[tuple[int, str], set[str]]:
