@@ -238,9 +238,9 @@ def test_labels_of_other_code_correct_nothing(evenhand: Evenhand, tmp_path: Path
     (tmp_path / "bot.py").write_text(BOT)
     written = file.read_text()
     file.write_text(written.replace("return bot(case.input)", "return bot(case.input).strip()"))
-    assert corrected(evenhand) == ("stale", ["evals/many_evals.py"], None)
+    assert corrected(evenhand) == ("stale", ["eval many slugs: many"], None)
     file.write_text(written.replace("answer = reply_to(case)", "answer = reply_to(case).strip()"))
-    assert corrected(evenhand) == ("stale", ["evals/many_evals.py:many"], None)
+    assert corrected(evenhand) == ("stale", ["eval many slugs: many"], None)
 
 
 def test_another_check_and_another_eval_leave_a_calibration_as_it_is(
@@ -343,3 +343,31 @@ def test_labels_of_other_code_of_a_promptfoo_folder_correct_nothing(
         state, changed, rate = corrected(evenhand, "promptfooconfig.yaml")
         assert (state, rate) == ("stale", None)
         assert ("transforms" if name.endswith(".yaml") else name) in changed
+
+
+def test_what_is_imported_while_an_eval_runs_is_code_too(evenhand: Evenhand, tmp_path: Path):
+    """It is read when the run ends."""
+    file = of_a_bot(tmp_path)
+    (tmp_path / "lazy_bot.py").write_text(BOT)
+    written = file.read_text().replace(
+        "    return bot(case.input)",
+        "    from lazy_bot import answer\n\n    return answer(case.input)",
+    )
+    file.write_text(written)
+    evenhand("run")
+    calibrate(evenhand, tmp_path)
+    assert corrected(evenhand)[:2] == ("fresh", [])
+    (tmp_path / "lazy_bot.py").write_text(f"{BOT}# mended\n")
+    assert corrected(evenhand) == ("stale", ["lazy_bot.py"], None)
+
+
+def test_labels_of_regraded_outputs_are_not_of_the_code_of_today(
+    evenhand: Evenhand, tmp_path: Path
+):
+    """The outputs are of before, and so nobody has labelled what today's code answers."""
+    of_a_bot(tmp_path)
+    evenhand("run")
+    (tmp_path / "bot.py").write_text(f"{BOT}# mended\n")
+    evenhand("regrade", "latest", "--with", "evals")
+    calibrate(evenhand, tmp_path)
+    assert corrected(evenhand) == ("stale", ["bot.py"], None)

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import field
 
-from evenhand.core.definition import ApplicationCode
+from evenhand.core.application_code import ApplicationCode
 from evenhand.core.message import Model
 from evenhand.core.record import Record
 
@@ -30,7 +30,6 @@ class CascadeLimits(Record, frozen=True, kw_only=True):
         systems: Digests of what was judged.
         judges: Both, as they answered.
         code: The application's code that the labels are of.
-        code_now: The same parts of it, as they are now.
     """
 
     first: float | None
@@ -39,7 +38,6 @@ class CascadeLimits(Record, frozen=True, kw_only=True):
     systems: frozenset[str]
     judges: tuple[str, str]
     code: ApplicationCode = field(default_factory=dict)
-    code_now: ApplicationCode = field(default_factory=dict)
 
 
 @runtime_checkable

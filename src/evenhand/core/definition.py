@@ -1,6 +1,4 @@
-"""What a trial is given, what is asked of its output and which code gives it, as digests.
-
-Two trials with the same definitions and contents are the same test.
+"""What a trial is given and what is asked of its output, as digests: two trials with the same ones are the same test.
 
 How this works: a scorer is known by its class and its arguments, one by one, so that it can be said which of them
 changed. Of a function, and of a class that is none of ours, the code counts as well: what it does, and not its comments
@@ -9,16 +7,10 @@ or its layout.
 Of code, what counts is what it does, with the functions and constants of its module that it names; comments, layout and
 docstrings don't. What it calls in other modules isn't looked at. Python compiles code to something else in each of its
 versions, so digests of different versions say nothing of each other; each begins with its version.
-
-Of an application, each file counts as a whole: labels of one run say nothing of outputs that other code gives. Of an
-eval file, what its checks say doesn't count, or each check that is added would make another application of it:
-expectations, assertions, sets, comments and imports of Evenhand and of the standard library are left out, and each eval
-stands by itself.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -358,170 +350,3 @@ def _is_constant(value: object) -> bool:
     if isinstance(value, tuple | frozenset):
         return all(map(_is_constant, cast("tuple[object, ...]", value)))
     return isinstance(value, str | int | float | bool | re.Pattern)
-
-
-# The application's code
-
-ApplicationCode = Mapping[str, str]
-"""Short digests by file; of an eval in an eval file, by `file.py:eval`. Empty where nobody knows the code."""
-_NAMED = 3
-_CHECK = "expect"
-_SET = "EvalSet"
-_Lines = set[int]
-
-
-def changed_code(
-    before: ApplicationCode, now: ApplicationCode, evals: Iterable[str]
-) -> tuple[str, ...]:
-    """The parts of the code that are otherwise now: a few by name, and how many more.
-
-    What only one of them has says nothing: it may have been imported for other evals.
-
-    Args:
-        before: The code that labels are of.
-        now: The code of a run.
-        evals: The evals that count: the code of others says nothing of these.
-
-    >>> changed_code({"bot.py": "1", "evals/a.py:asks": "1"}, {"bot.py": "2", "evals/a.py:asks": "2"}, ["a: tells"])
-    ('bot.py',)
-    """
-    functions = {name.rpartition(": ")[2] for name in evals}
-    names = [
-        name
-        for name in sorted(before.keys() & now.keys())
-        if before[name] != now[name] and (":" not in name or name.rpartition(":")[2] in functions)
-    ]
-    if len(names) <= _NAMED + 1:
-        return tuple(names)
-    return (*names[:_NAMED], f"{len(names) - _NAMED:,} more files")
-
-
-def code_now(before: ApplicationCode, folder: Path) -> ApplicationCode:
-    """Parts of the code, as the files of this folder have them now; without files that it doesn't have."""
-    now: dict[str, str] = {}
-    with_evals = {name.partition(":")[0] for name in before if ":" in name}
-    for name in before:
-        if ":" not in name and (path := folder / name).is_file():
-            now |= file_code(path, name, with_evals=name in with_evals)
-    return now
-
-
-def file_code(path: Path, name: str, *, with_evals: bool) -> dict[str, str]:
-    """The code of one file; empty where it is gone.
-
-    Args:
-        path: The file.
-        name: What it is called.
-        with_evals: Whether it is an eval file; of others, all of it counts.
-    """
-    if not with_evals:
-        return {name: content} if (content := file_digest(path)) else {}
-    try:
-        text = path.read_text("utf-8", "replace")
-    except OSError:
-        return {}
-    return {f"{name}:{part}" if part else name: brief(code) for part, code in code_parts(text)}
-
-
-def code_parts(source: str) -> Iterator[tuple[str, str]]:
-    r"""Each eval's name with its code, then an empty name with the code around them; without what checks say.
-
-    >>> for part in code_parts("def answer(): return 4\n@evals.eval\ndef adds(expect):\n  expect(answer(), 4)\n"):
-    ...     print(part)
-    ('adds', 'def adds(expect):')
-    ('', 'def answer(): return 4')
-    """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):  # changed since it was imported
-        yield "", source
-        return
-    lines = source.replace("\r\n", "\n").split("\n")
-    texts, checks = _texts(tree), _checks(tree)
-    around = set(range(1, len(lines) + 1)) - checks
-    for node in _evals(tree):
-        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-        yield node.name, _joined(lines, _span(node) - checks, texts)
-        around -= set(range(first, node.lineno)) | _span(node)
-    yield "", _joined(lines, around, texts)
-
-
-def _evals(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions that a set's `eval` decorates."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            written = (
-                one.func if isinstance(one, ast.Call) else one for one in node.decorator_list
-            )
-            if any(isinstance(one, ast.Attribute) and one.attr == "eval" for one in written):
-                yield node
-
-
-def _span(node: ast.stmt | ast.expr) -> _Lines:
-    return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-
-
-def _joined(lines: list[str], numbers: _Lines, texts: _Lines) -> str:
-    numbered = ((number, lines[number - 1]) for number in sorted(numbers))
-    return "\n".join(
-        line
-        for number, line in numbered
-        if number in texts or (line.strip() and not line.lstrip().startswith("#"))
-    )
-
-
-def _texts(tree: ast.Module) -> _Lines:
-    """The lines of strings that have several: what looks like a comment there is none."""
-    spans = (
-        _span(node)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno != node.lineno
-    )
-    return set[int]().union(*spans)
-
-
-def _checks(tree: ast.Module) -> _Lines:
-    """The lines of statements that only check, that make a set, or that import what is no application."""
-    spans = (
-        _span(node) for node in ast.walk(tree) if isinstance(node, ast.stmt) and _only_checks(node)
-    )
-    return set[int]().union(*spans)
-
-
-def _only_checks(node: ast.stmt) -> bool:
-    match node:
-        case ast.Assert():
-            return True
-        case ast.Expr(value=value):
-            return _root(value) == _CHECK
-        case ast.Assign(value=value):
-            return _root(value) == _CHECK or _called(value) == _SET
-        case ast.With(items=items) | ast.AsyncWith(items=items):
-            return all(_root(item.context_expr) == _CHECK for item in items)
-        case ast.ImportFrom(module=str(module), level=0):
-            return _is_none_of_theirs(module)
-        case ast.Import(names=names):
-            return all(_is_none_of_theirs(alias.name) for alias in names)
-        case _:
-            return False
-
-
-def _is_none_of_theirs(module: str) -> bool:
-    name = module.partition(".")[0]
-    return name == "evenhand" or name in sys.stdlib_module_names
-
-
-def _root(node: ast.expr) -> str:
-    """The name that a chain of calls and attributes begins with: `expect` for `await expect.now(reply)`."""
-    while isinstance(node, ast.Await | ast.Call | ast.Attribute):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _called(node: ast.expr) -> str:
-    """The last name of what is called: `EvalSet` for `evenhand.EvalSet(…)`."""
-    if not isinstance(node, ast.Call):
-        return ""
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr
-    return node.func.id if isinstance(node.func, ast.Name) else ""

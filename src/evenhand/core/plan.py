@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from msgspec import field
 from msgspec import field as record_field
 
+from evenhand.core.application_code import ApplicationCode
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest, Referee
 from evenhand.core.errors import ConfigError, Problem, UsageError
@@ -60,6 +61,7 @@ class PlannedTrial(Record, frozen=True, kw_only=True):
             one, and the same variables, decide alike about the same answer. Empty, or None, where that can't be known.
         shows_thoughts: Whether what a model thought in its text is a part of its answer, where its own settings don't
             say.
+        code: See `Plan.code`.
     """
 
     index: int
@@ -78,6 +80,7 @@ class PlannedTrial(Record, frozen=True, kw_only=True):
     problem: Problem | None = None
     checks: Callable[[], str] | None = None
     shows_thoughts: bool = False
+    code: Callable[[], ApplicationCode] = dict
 
 
 class CallEstimate(Record, frozen=True):
@@ -229,7 +232,7 @@ class Plan(MutableRecord, kw_only=True):
         sheets: What it is made of.
         identify: Computes the `fingerprint`, which may have to read files.
         record: The configuration as read, for the record, secrets removed.
-        code: See `RunMeta.code`.
+        code: Reads the application's code, as far as it is imported by then; see `RunMeta.code`.
         source: The file or folder that it was read from; empty for a plan made in code.
         options: How it wants to be run.
         hints: What was tolerated in the files, and is worth a look.
@@ -243,7 +246,7 @@ class Plan(MutableRecord, kw_only=True):
     sheets: Sequence[Sheet]
     identify: Callable[[], str]
     record: Callable[[], Mapping[str, Any]] = dict
-    code: Callable[[], Mapping[str, str]] = dict
+    code: Callable[[], ApplicationCode] = dict
     source: str = ""
     options: RunOptions = field(default_factory=RunOptions)
     hints: Sequence[Problem] = ()
@@ -323,6 +326,7 @@ class Plan(MutableRecord, kw_only=True):
                                 problem=slot.problem,
                                 checks=slot.checks,
                                 shows_thoughts=row.shows_thoughts,
+                                code=self.code,
                             )
                             index += 1
         if index != self.size:

@@ -14,17 +14,23 @@ ASKED = frozenset(
 """Keys of a request that hold what is asked; the others are settings. A decision names its question by the output."""
 
 
-def settings_in(identity: bytes) -> str:
+def settings_in(identity: bytes, *, with_code: bool = False) -> str:
     """A digest of the settings in a request, by its identity.
 
     What a calibrated number, or the limits of a cascade, hold for: other settings are another system, or another judge.
+
+    Args:
+        identity: The request's.
+        with_code: Whether the code of a function or a program is one of them. That of an application is known by
+            `RunMeta.code`, without files that have no part in it.
     """
     request = decode(identity)
     if not is_object(request):
         return digest(b"")
     body = request.get("body")
-    if not is_object(body):  # of a program or a function: its code is a setting
-        return digest(encode({key: value for key, value in request.items() if key not in ASKED}))
+    if not is_object(body):  # of a program or a function
+        left_out = ASKED if with_code else ASKED | {"code"}
+        return digest(encode({key: value for key, value in request.items() if key not in left_out}))
     # Of our own requests alone: an application's system prompt may have the question in it.
     configured = _of_config(body) if "version" in request else set[str]()
     return digest(

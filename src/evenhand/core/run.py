@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
-from evenhand.core.definition import ApplicationCode, Definition
+from evenhand.core.application_code import ApplicationCode
+from evenhand.core.definition import Definition
 from evenhand.core.document import Key
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ScoreError
@@ -66,6 +67,7 @@ class RunMeta(Record, frozen=True):
         decided: Of a run that was to end as soon as its trials decide: what they did. `verdict` is null before.
         signature: The home's that made it, over `id`, `source` and `settings`; empty of one that was made elsewhere.
         unrecorded: Calls of recording clients that belonged to no trial, and how often each was made.
+        code: The application's code, as far as the run imported it.
     """
 
     id: str
@@ -89,6 +91,7 @@ class RunMeta(Record, frozen=True):
     signature: str = ""
     unrecorded: Mapping[str, int] = field(default_factory=dict)
     idle_s: float = 0.0
+    code: ApplicationCode = field(default_factory=dict)
 
     @property
     def took_s(self) -> float | None:
@@ -100,11 +103,6 @@ class RunMeta(Record, frozen=True):
     def knows_all_calls(self) -> bool:
         """Whether nothing was sent that it has no record of, so that what it cost can be known."""
         return all(name.startswith(REFUSED) for name in self.unrecorded)
-
-    @property
-    def code(self) -> ApplicationCode:
-        """The application's code, as far as the run imported it."""
-        return {name: str(part) for name, part in as_mapping(self.settings.get("code")).items()}
 
     @property
     def is_judge_check(self) -> bool:

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from evenhand.core.application_code import ApplicationCode, changed_code
 from evenhand.core.cascade import CascadeLimits
 from evenhand.core.case import Case
 from evenhand.core.decision import Decision, DecisionQuestion
-from evenhand.core.definition import changed_code
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array, is_mapping
@@ -51,7 +51,7 @@ class CascadeModel(_SeveralModels):
         then: The other one.
     """
 
-    __slots__ = ("_cheap", "_eval", "_judge", "_system", "first", "then")
+    __slots__ = ("_cheap", "_code", "_eval", "_judge", "_system", "first", "then")
 
     def __init__(
         self,
@@ -59,6 +59,7 @@ class CascadeModel(_SeveralModels):
         lend: Callable[[Provider], LentModel],
         role: CallRole,
         trial: Judged,
+        code: Callable[[], ApplicationCode],
     ) -> None:
         if role == "subject":
             raise UsageError(
@@ -68,7 +69,7 @@ class CascadeModel(_SeveralModels):
         self._judge = judge
         self._cheap = lend(judge.first)
         self._system = functools.partial(system_of, trial)
-        self._eval = trial.variant.eval
+        self._eval, self._code = trial.variant.eval, code
         self.first: Model = self._cheap
         self.then: Model = lend(judge.then)
 
@@ -94,7 +95,7 @@ class CascadeModel(_SeveralModels):
 
     def limits(self, metric: str, question: str) -> CascadeLimits | None:
         limits = self._judge.limits(metric, question, self._system())
-        if limits is None or changed_code(limits.code, limits.code_now, [self._eval]):
+        if limits is None or changed_code(limits.code, self._code(), [self._eval]):
             return None
         return limits
 

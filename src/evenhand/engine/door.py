@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from msgspec import field
 from msgspec.structs import replace
 
+from evenhand.core.application_code import ApplicationCode
 from evenhand.core.arguments import checked
 from evenhand.core.errors import CodeError, ConfigError, UsageError
 from evenhand.core.message import Prompt
@@ -268,7 +269,7 @@ class _Start(Record, frozen=True, kw_only=True):
             raise
         finally:
             decided = settings.decider.record() if settings.decider is not None else {}
-            await journal.finish(ending.status, ending.message, decided)
+            await journal.finish(ending.status, ending.message, decided, _code(plan, settings))
         # What an earlier run was answered is no evidence of anything new, and a part is none of the whole.
         whole = ending.status == "finished" and not self.replays and self.part is None
         if plan.options.closing is not None and whole:
@@ -540,12 +541,25 @@ def _meta(
             **settings.record,
             **(record_of(replays) if replays else {}),
             **({} if sharded is None else {"shard": sharded.record()}),
-            **({"code": code} if (code := plan.code()) else {}),
         },
+        code=_code(plan, settings),
         pass_rate=plan.options.pass_rate,
         requirements=requirements(plan, settings),
         version=__version__,
     )
+
+
+def _code(plan: Plan, settings: Settings) -> ApplicationCode:
+    """The application's code. Where outputs are regraded, what has changed since is of neither version."""
+    code = plan.code()
+    if not settings.regrades or settings.replay is None:
+        return code
+    with RunFile.open(settings.replay.header.file) as graded:
+        before = graded.meta.code
+    return {
+        name: part if before.get(name) == part else f"{before.get(name, '')}>{part}"
+        for name, part in code.items()
+    }
 
 
 def requirements(plan: Plan, settings: Settings) -> tuple[Requirement, ...]:

@@ -224,7 +224,7 @@ class LiveTrial:
             return FallbackModel(models, role)
         if isinstance(provider, CascadeJudge):
             lend = functools.partial(LentModel, self, ask, role=role)
-            return CascadeModel(provider, lend, role, self)
+            return CascadeModel(provider, lend, role, self, self.planned.code)
         return LentModel(self, ask, provider, role)
 
     @property

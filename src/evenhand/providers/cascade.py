@@ -12,10 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from evenhand.core.cascade import CascadeLimits
-from evenhand.core.definition import code_now
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
@@ -159,8 +156,7 @@ def _limits_in(folders: tuple[Path, ...], key: str) -> list[tuple[str, CascadeLi
             continue  # a damaged one is reported before the run
         file = as_mapping(document)
         rows, codes = map(as_mapping, as_array(file.get("cascades"))), as_mapping(file.get("code"))
-        limits = [limit for row in rows if (limit := _limit_of(row, key, codes)) is not None]
-        return [(name, replace(o, code_now=code_now(o.code, folder))) for name, o in limits]
+        return [limit for row in rows if (limit := _limit_of(row, key, codes)) is not None]
     return []
 
 

@@ -5,8 +5,10 @@ A changed file is another model: an answer that was cached for the old one must 
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,32 @@ def code_digest(*files: Path) -> str:
         except OSError:
             continue
     return digest(*parts)
+
+
+def with_imports(files: Iterable[Path]) -> Iterator[Path]:
+    """Files, each once, with the Python files beside them that they import."""
+    waiting, known = list(files), set[Path]()
+    while waiting:
+        file = waiting.pop()
+        if file in known or not file.is_file():
+            continue
+        known.add(file)
+        yield file
+        if file.suffix == ".py":
+            for name in _imports(file):
+                waiting += [file.parent / f"{name}.py", file.parent / name / "__init__.py"]
+
+
+def _imports(file: Path) -> Iterator[str]:
+    """The modules that a file imports, as paths from its folder."""
+    with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.replace(".", "/") for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                module = (node.module or "").replace(".", "/")
+                yield module
+                yield from (f"{module}/{alias.name}".strip("/") for alias in node.names)
 
 
 def _python_below(folder: Path) -> list[Path]:

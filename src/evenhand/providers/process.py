@@ -41,8 +41,15 @@ class ProcessProvider(MutableRecord, kw_only=True):
 
     def __post_init__(self) -> None:
         self.account = self.id
+        self._code = code_digest(*self.files)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of the command, whose code decides what it answers."""
         with contextlib.suppress(ValueError):  # a quote that is not closed is told when it is run
-            self._code = code_digest(*(self.folder / word for word in shlex.split(self.command)))
+            words = (self.folder / word for word in shlex.split(self.command))
+            return tuple(path for path in words if path.is_file())
+        return ()
 
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config, "basePath": str(self.folder)}

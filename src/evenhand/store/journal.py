@@ -21,6 +21,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evenhand.core.application_code import ApplicationCode
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.packed_steps import written_steps
@@ -436,7 +437,11 @@ class Journal:
         self._writer.batch = rows
 
     async def finish(
-        self, status: RunStatus, message: str = "", decided: Mapping[str, Any] | None = None
+        self,
+        status: RunStatus,
+        message: str = "",
+        decided: Mapping[str, Any] | None = None,
+        code: ApplicationCode | None = None,
     ) -> None:
         """Writes what is left and how the run ended, and makes the run one file again.
 
@@ -444,6 +449,7 @@ class Journal:
             status: How.
             message: Why.
             decided: What the trials decided, where the run was to end as soon as they did.
+            code: The application's code; of it, what was imported since the run began is added.
 
         Raises:
             StoreError: Something could not be written, even now.
@@ -454,6 +460,7 @@ class Journal:
             message=message,
             finished_at=time.time(),
             decided=decided or {},
+            code={**(code or {}), **self.meta.code},
         )
         # If this fails, `close` tries once more.
         if self._writer.failed is None:

@@ -61,16 +61,19 @@ def test_an_applications_instructions_are_no_setting() -> None:
 
 
 @pytest.mark.parametrize("model", ["file://bot.py", "exec: python bot.py"])
-def test_the_code_of_a_function_or_a_program_is_a_setting(model: str, tmp_path: Path) -> None:
-    """Another question isn't."""
+def test_the_code_of_a_function_or_a_program_is_a_setting_of_a_judge(
+    model: str, tmp_path: Path
+) -> None:
+    """Another question isn't. An application's is known by the run."""
     bot = tmp_path / "bot.py"
     bot.write_text("def call_api(prompt, options, context):\n    return {'output': 'x'}\n")
 
-    def digest(prompt: str) -> str:
+    def digests(prompt: str) -> list[str]:
         provider = create(model, config={}, env={}, base=tmp_path)
-        return settings_in(provider.request(Prompt.of(prompt)).identity)
+        request = provider.request(Prompt.of(prompt))
+        return [settings_in(request.identity, with_code=judges) for judges in (True, False)]
 
-    first = digest("Hello")
-    assert first == digest("What is this?")
+    first = digests("Hello")
+    assert first == digests("What is this?")
     bot.write_text(bot.read_text().replace("'x'", "'better'"))
-    assert digest("Hello") != first
+    assert [a == b for a, b in zip(digests("Hello"), first, strict=True)] == [False, True]

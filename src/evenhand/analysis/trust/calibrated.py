@@ -37,7 +37,7 @@ from evenhand.analysis.trust.trust_rules import (
     estimate_row,
     evidence_of,
 )
-from evenhand.core.definition import changed_code
+from evenhand.core.application_code import changed_code
 from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record

@@ -535,8 +535,8 @@ class CalibrationDocument(Record, frozen=True, kw_only=True):
     code: Annotated[
         dict[str, dict[str, str]],
         Key(
-            "for each run that is labelled, digests of the application's code by file; an eval in an eval file"
-            " has one of its own, such as `evals/shop_evals.py:answers`"
+            "for each run that is labelled, digests of the application's code: of modules by their files, and of"
+            " evals by their names, such as `eval shop: answers`"
         ),
     ] = field(default_factory=dict[str, dict[str, str]])
     judges: Annotated[

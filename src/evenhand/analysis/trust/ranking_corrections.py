@@ -37,7 +37,7 @@ from evenhand.analysis.trust.trust_rules import (
     changed_since,
     evidence_of,
 )
-from evenhand.core.definition import changed_code
+from evenhand.core.application_code import changed_code
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count

@@ -1,16 +1,27 @@
-"""The project's own files: the code and the data that decide what its trials do, beside the eval files themselves."""
+"""The project's own files: the code and the data that decide what its trials do, beside the eval files themselves.
+
+Labels of one run say nothing of what other code answers, but a check that is added changes no answer. So of an eval
+file these are left out: expectations and assertions, but not the application's calls in them; blocks that only check;
+sets, but for their `subject`; comments, layout, docstrings and annotations. What an eval names in its file counts, and
+nothing else that is there.
+"""
 
 from __future__ import annotations
 
+import ast
+import builtins
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-from evenhand.core.definition import LETTERS, brief, file_code, file_digest
+from evenhand.core.application_code import EVAL
+from evenhand.core.definition import LETTERS, brief, file_digest
 from evenhand.core.encoding import decode, digest, digest_of, encode
-from evenhand.doors.eval_sets.eval_paths import ENDINGS, eval_files, split_line
+from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.prompt import Prompt
 from evenhand.engine.place import OURS
@@ -30,51 +41,77 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
 
     Application, judges, setup and eval files are; installed packages are not, nor what is read as data.
     """
-    digests: dict[str, str] = {}
+    paths: dict[str, Path] = {}
+    below = cache(lambda folder: list(_imported_below(folder)))
     for file in dict.fromkeys(sets):
-        if not file.is_file():  # typed at a prompt
-            continue
-        folder = project_of(file.resolve())
-        for path in {str(file.resolve()), *_imported_below(folder)}:
-            try:
-                digests[os.path.relpath(path, folder)] = digest(Path(path).read_bytes())
-            except OSError:  # gone since, or in an archive
-                continue
+        if file.is_file():  # otherwise it was typed at a prompt
+            folder = project_of(file.resolve())
+            for path in (str(file.resolve()), *below(folder)):
+                paths[path] = folder
+    digests: dict[str, str] = {}
+    for path, folder in paths.items():
+        with contextlib.suppress(OSError):  # gone since, or in an archive
+            digests[os.path.relpath(path, folder)] = digest(Path(path).read_bytes())
     return dict(sorted(digests.items()))
 
 
 def code_of(sets: Iterable[EvalSet]) -> dict[str, str]:
-    """The application's code, as far as it is imported: of modules, and of eval files without what their checks say."""
-    code: dict[str, str] = {}
-    for file in dict.fromkeys(one.path.resolve() for one in sets):
-        if file.is_file():
-            folder = project_of(file)
-            for path in {file, *_application_below(folder)}:
-                name = os.path.relpath(path, folder)
-                with_evals = path == file or name.endswith(ENDINGS)
-                code |= file_code(path, name, with_evals=with_evals)
-    return dict(sorted(code.items()))
+    """The application's code: each module that is imported by now, and of each eval what decides about its output."""
+    code, source = _modules(), cache(_read_source)
+    for evals in sets:
+        for one in evals.evals:
+            if (file := source(one.path)) is not None:
+                code[f"{EVAL}{evals.name}: {one.name}"] = file.digest(one.first, one.last)
+    return code
 
 
-def session_code(root: Path) -> dict[str, str]:
-    """The application's code as a session of pytest imported it, without test files: they hold the checks.
+def session_code(root: Path, tests: Iterable[str]) -> dict[str, str]:
+    """The application's code as a session of pytest imported it.
 
     Args:
         root: Pytest's root folder.
+        tests: The ids of its tests, without their parameters.
     """
-    folder = root.resolve()
-    return {
-        os.path.relpath(path, folder): file_digest(path)
-        for path in sorted(_application_below(folder))
-    }
+    code, source = _modules(), cache(_read_source)
+    for test in tests:
+        path, *names = test.split("::")
+        file = source(root / path)
+        if file is not None and (lines := file.lines_of(names)) is not None:
+            code[f"{EVAL}{test}"] = file.digest(*lines)
+    return code
 
 
-def _application_below(folder: Path) -> Iterator[Path]:
-    """The files of the modules that are imported from this folder, without those that pytest takes for tests."""
-    for path in map(Path, _imported_below(folder)):
-        tests = path.name.startswith(("test_", "conftest.")) or path.stem.endswith("_test")
-        if path.suffix == ".py" and not tests:
-            yield path
+_STANDARD = tuple(
+    f"{Path(sysconfig.get_path(name)).resolve()}{os.sep}" for name in ("stdlib", "platstdlib")
+)
+_NOT_THEIRS = ("site-packages", "dist-packages")
+_OF_EVALS = "evenhand_evals_"
+
+
+def _modules() -> dict[str, str]:
+    """A digest of each module of the user's own, wherever it lies; eval files, tests and `_version.py` left out.
+
+    A module is called by its dotted name, so that folders, links and package folders make no difference.
+    """
+    modules: dict[str, str] = {}
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or not file.endswith(".py") or name.startswith(_OF_EVALS):
+            continue
+        last = name.rpartition(".")[2]
+        if last in ("__main__", "_version") or last.startswith("test_") or last.endswith("_test"):
+            continue
+        if any(part in file for part in _NOT_THEIRS) or file.startswith((_OURS, *_STANDARD)):
+            continue
+        try:
+            content = Path(file).read_bytes()
+        except OSError:  # gone since, or in an archive
+            continue
+        if not str(Path(file).resolve()).startswith((_OURS, *_STANDARD)):
+            # A checkout on Windows has other line ends.
+            text = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+            modules[f"{name.replace('.', '/')}.py"] = digest(text)[:LETTERS]
+    return modules
 
 
 def data_of(sets: Iterable[EvalSet]) -> dict[str, str]:
@@ -190,3 +227,231 @@ def _contents(folder: Path) -> Iterator[bytes | str]:
             with contextlib.suppress(OSError), path.open("rb") as file:
                 while chunk := file.read(1 << 20):
                     yield chunk
+
+
+# What decides about an eval's output, of all that its file says
+
+_CHECK = "expect"
+_SET = "EvalSet"
+_SUBJECT = "subject"
+_GIVEN = frozenset({_CHECK, "case", "repeat"})
+"""Parameters of an eval that are no application."""
+_UNSAID = frozenset({"annotation", "returns", "type_comment", "kind", "ctx", "type_params"})
+_Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class _EvalSource:
+    """A file of evals, or of tests.
+
+    Args:
+        content: The file's bytes.
+
+    Raises:
+        SyntaxError: It isn't Python.
+        ValueError: Nor text.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._tree = ast.parse(content)
+        self._statements: dict[str, list[ast.stmt]] = {}
+        imported = set[str]()
+        for statement in self._tree.body:
+            for name in _binds(statement):
+                self._statements.setdefault(name, []).append(statement)
+            imported |= _not_theirs(statement)
+        # A function of the file's own may be called as one of Python's.
+        self._application = self._statements.keys() - imported
+        self._neutral = set(dir(builtins)) - self._application | imported
+
+    def lines_of(self, names: Sequence[str]) -> tuple[int, int] | None:
+        """The first and the last line of a function or a method; None where it has none of these names."""
+        body: Sequence[ast.stmt] = self._tree.body
+        node: ast.stmt | None = None
+        for name in names:
+            node = next((o for o in body if isinstance(o, _Defined) and o.name == name), None)
+            body = node.body if isinstance(node, _Defined) else ()
+        return None if node is None else (node.lineno, node.end_lineno or node.lineno)
+
+    def digest(self, first: int, last: int) -> str:
+        """A short digest of what decides about the output of the eval in these lines; empty where there is none."""
+        own = [
+            one for one in self._tree.body if one.lineno <= last and first <= (one.end_lineno or 0)
+        ]
+        waiting, texts, known = [*own], dict[int, str](), set[str]()
+        # What happens on import may configure the application, whoever names it.
+        waiting += [one for one in self._tree.body if isinstance(one, ast.Expr)]
+        while waiting:
+            statement = waiting.pop()
+            if statement.lineno in texts:
+                continue
+            parts = list(self._left(statement, self._application | _parameters(statement)))
+            texts[statement.lineno] = " ".join(map(_text, parts))
+            for name in _names(parts) - known - self._neutral:
+                known.add(name)
+                waiting += self._statements.get(name, ())
+        whole = "\n".join(sorted(text for text in texts.values() if text))
+        return digest(whole)[:LETTERS] if own else ""
+
+    def _left(self, node: ast.stmt, theirs: set[str]) -> Iterator[ast.AST | str]:
+        """What is left of a statement without its checks: nodes, and the names of what they stand in.
+
+        Args:
+            node: The statement.
+            theirs: The names whose calls are the application's.
+        """
+        match node:
+            case ast.Expr(value=ast.Constant()):
+                return
+            case ast.Import() | ast.ImportFrom() if _not_theirs(node):
+                return
+            case ast.Assert() | ast.Expr() | ast.Assign() if _only_checks(node):
+                yield from _calls(node, theirs)
+            case ast.Assign(value=ast.Call() as call) if _called(call) == _SET:
+                yield from (one.value for one in call.keywords if one.arg == _SUBJECT)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name
+                yield from (one for one in node.decorator_list if not _is_eval(one))
+                # The set may have a subject of its own.
+                yield from (_set_of(one) for one in node.decorator_list if _is_eval(one))
+                if isinstance(node, ast.ClassDef):
+                    yield from (*node.bases, *node.keywords)
+                else:
+                    yield node.args
+                for one in node.body:
+                    yield from self._left(one, theirs)
+            case ast.With() | ast.AsyncWith() | ast.For() | ast.AsyncFor() | ast.If() | ast.While():
+                yield from self._left_of_block(node, theirs)
+            case ast.Try():
+                for one in (*node.body, *node.orelse, *node.finalbody):
+                    yield from self._left(one, theirs)
+                for handler in node.handlers:
+                    yield from () if handler.type is None else (handler.type,)
+                    for one in handler.body:
+                        yield from self._left(one, theirs)
+            case _:
+                yield node
+
+    def _left_of_block(
+        self,
+        node: ast.With | ast.AsyncWith | ast.For | ast.AsyncFor | ast.If | ast.While,
+        theirs: set[str],
+    ) -> Iterator[ast.AST | str]:
+        header: list[ast.expr]
+        if isinstance(node, ast.With | ast.AsyncWith):
+            header, bodies = [item.context_expr for item in node.items], [*node.body]
+            checks = all(_root(one) == _CHECK for one in header)
+        else:
+            header = (
+                [node.target, node.iter]
+                if isinstance(node, ast.For | ast.AsyncFor)
+                else [node.test]
+            )
+            bodies, checks = [*node.body, *node.orelse], False
+        parts = [part for one in bodies for part in self._left(one, theirs)]
+        if checks or not parts:
+            yield from (call for one in header for call in _calls(one, theirs))
+        else:
+            yield from (type(node).__name__, *header)
+        yield from parts
+
+
+def _binds(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement at the top of a file binds."""
+    if isinstance(statement, _Defined):
+        yield statement.name
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
+        for alias in statement.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    else:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            elif isinstance(node, _Defined | ast.Import | ast.ImportFrom):
+                yield from _binds(node)
+
+
+def _not_theirs(statement: ast.stmt) -> set[str]:
+    """The names that an import binds of Evenhand's and of the standard library's; empty for anything else."""
+    if isinstance(statement, ast.ImportFrom) and not statement.level:
+        modules = [statement.module or ""]
+    elif isinstance(statement, ast.Import):
+        modules = [alias.name for alias in statement.names]
+    else:
+        return set()
+    tops = {module.partition(".")[0] for module in modules}
+    ours = all(top in ("evenhand", "pytest") or top in sys.stdlib_module_names for top in tops)
+    return set(_binds(statement)) if ours else set()
+
+
+def _parameters(statement: ast.stmt) -> set[str]:
+    """The parameters of a function through which it may reach the application: models and fixtures."""
+    if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        return set()
+    return {one.arg for one in ast.walk(statement.args) if isinstance(one, ast.arg)} - _GIVEN
+
+
+def _only_checks(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assert) or (
+        isinstance(node, ast.Expr | ast.Assign) and _root(node.value) == _CHECK
+    )
+
+
+def _calls(node: ast.AST, theirs: set[str]) -> Iterator[ast.AST]:
+    """The application's calls in what only checks."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Call) and _root(one) in theirs:
+            yield one
+
+
+def _names(parts: Iterable[ast.AST | str]) -> set[str]:
+    """The names that these read, and those of the parameters, which fixtures fill in."""
+    nodes = [node for part in parts if isinstance(part, ast.AST) for node in ast.walk(part)]
+    return {node.id for node in nodes if isinstance(node, ast.Name)} | {
+        node.arg for node in nodes if isinstance(node, ast.arg)
+    }
+
+
+def _is_eval(decorator: ast.expr) -> bool:
+    """Whether this is a set's `eval`, which says nothing of the output."""
+    written = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(written, ast.Attribute) and written.attr == "eval"
+
+
+def _set_of(decorator: ast.expr) -> ast.AST:
+    return ast.Name(_root(decorator), ast.Load())
+
+
+def _root(node: ast.AST) -> str:
+    """The name that a chain of calls and attributes begins with: `expect` for `await expect.now(reply)`."""
+    while isinstance(node, ast.Await | ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _called(call: ast.Call) -> str:
+    """The last name of what is called: `EvalSet` for `evenhand.EvalSet(…)`."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _text(node: object) -> str:
+    """A node as text: the same in every version of Python, and without what says nothing."""
+    if isinstance(node, ast.AST):
+        fields = (
+            f"{name}={_text(value)}"
+            for name, value in ast.iter_fields(node)
+            if name not in _UNSAID and value is not None and value != []
+        )
+        return f"{type(node).__name__}({' '.join(fields)})"
+    if isinstance(node, list):
+        return f"[{' '.join(map(_text, node))}]"
+    return repr(node)
+
+
+def _read_source(path: Path) -> _EvalSource | None:
+    """The code of a file; None where it is gone or can't be read."""
+    try:
+        return _EvalSource(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None

@@ -21,6 +21,7 @@ from evenhand.core.record import Record
 from evenhand.core.secrets import known, redacted
 from evenhand.core.selecting import Selector
 from evenhand.doors.assertions.aggregate import verdict_rule
+from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.body import CellBody, described
 from evenhand.doors.promptfoo.checking import TRANSFORMS
 from evenhand.doors.promptfoo.config import Config
@@ -36,11 +37,12 @@ from evenhand.doors.promptfoo.tests import Test, takes
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.documents.findings import problem_at
 from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
+from evenhand.providers.local_code import with_imports
 
 if TYPE_CHECKING:
     from evenhand.doors.promptfoo.hooks import TrialHooks
 
-_CODE = frozenset({".py", ".rb", ".go", *JAVASCRIPT})
+_CODE = frozenset({".py", ".rb", ".go", ".sh", *JAVASCRIPT})
 _BESIDE = frozenset(
     """
     $schema description tags outputPath sharing evaluateOptions commandLineOptions writeLatestResults tracing redteam
@@ -169,23 +171,25 @@ class Folder(Record, frozen=True, kw_only=True):
         return cast("Mapping[str, Any]", known.inside(redacted(config)))
 
     @property
-    def _code_files(self) -> set[Path]:
-        """The files of code, and of settings, that the config, its tests and its models name."""
-        hooks = set[Path]() if self.trial_hooks is None else self.trial_hooks.hooks.files
-        return self.tests.files | self.models.files | self.files | hooks
+    def _hook_files(self) -> set[Path]:
+        return set[Path]() if self.trial_hooks is None else self.trial_hooks.hooks.files
 
     def _code(self) -> dict[str, str]:
-        """What changes outputs beside prompts and models: files of code by name, and what is written in the config."""
-        files = sorted(path for path in self._code_files if path.suffix in _CODE and path.is_file())
-        base = self.config.base.resolve()
-        parts = {os.path.relpath(path.resolve(), base): file_digest(path) for path in files}
-        if written := sorted(_transforms(self.config.value)):
-            parts["transforms"] = brief(written)
-        return parts
+        """The code of models, hooks and transforms, and the transforms that are written in the config."""
+        base, written = self.config.base.resolve(), sorted(_transforms(self.config.value))
+        named = {base / split_reference(one, "")[0] for one in written if one.startswith("file://")}
+        files = {path.resolve() for path in self.models.files | self._hook_files | named}
+        code = [path for path in files if path.suffix in _CODE]
+        parts = {
+            Path(os.path.relpath(path, base)).as_posix(): file_digest(path)
+            for path in (with_imports(code) if code else ())
+        }
+        return {**parts, **({"transforms": brief(written)} if written else {})}
 
     def _fingerprint(self) -> str:
         """A hash of the config, of the files that it names, and of the selection."""
-        files = {source.path for source in self.tests.sources if source.path} | self._code_files
+        files = {source.path for source in self.tests.sources if source.path}
+        files |= self.tests.files | self.models.files | self.files | self._hook_files
         files |= {
             pair.prompt.path for pair in self.pairs if not isinstance(pair.prompt, TextPrompt)
         }

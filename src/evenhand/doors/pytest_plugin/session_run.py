@@ -244,8 +244,8 @@ class SessionRun:
             variants=tuple(self._variants.values()),
             created_at=time.time(),
             version=__version__,
+            code=session_code(root, planned),
             settings={
-                **({"code": code} if (code := session_code(root)) else {}),
                 **({"calibrated": calibrated} if calibrated else {}),
                 **replay_record([] if recordings is None else [recordings.header], asks=False),
             },

@@ -169,8 +169,8 @@ def test_what_was_asked_is_kept_with_the_run(tmp_path: Path):
 
     with run(evals, home=tmp_path, repeats=2, cache=False) as found:
         assert found.totals().trials == 2
-    assert "test_running.py" in found.meta.code
-    assert {name: value for name, value in found.meta.settings.items() if name != "code"} == {
+    assert "eval kept: holds" in found.meta.code
+    assert found.meta.settings == {
         "first": None, "repeats": 2, "strict": False, "concurrency": None, "cache": False, "max_cost_usd": None,
     }  # fmt: skip
     (kept,) = found.meta.config["sets"]

@@ -133,8 +133,9 @@ class Parts:
             if end is None or end.error:
                 continue
             name = self._eval_of_trial.get(call.start.trial, "")
-            settings = settings_in(call.start.identity)
-            if call.start.role == "judge":
+            judges = call.start.role == "judge"
+            settings = settings_in(call.start.identity, with_code=judges)
+            if judges:
                 self._judges[name][end.model].add(settings)
             elif call.start.role == "subject":
                 self._subject[name].add(settings)

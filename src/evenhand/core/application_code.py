@@ -1,0 +1,37 @@
+"""What has changed of an application's code between two runs: labels of one say nothing of what other code answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+ApplicationCode = Mapping[str, str]
+"""Short digests: of each module by its file, and of each eval by its name. Empty where nobody knows the code."""
+EVAL = "eval "
+"""Comes before an eval's name."""
+_NAMED = 3
+
+
+def changed_code(
+    before: ApplicationCode, now: ApplicationCode, evals: Iterable[str]
+) -> tuple[str, ...]:
+    """The parts of the code that are otherwise now: a few by name, and how many more.
+
+    What only one of them has says nothing: it may have been imported for other evals.
+
+    Args:
+        before: The code that labels are of.
+        now: The code of a run.
+        evals: The names of the evals that count: the code of others says nothing of these.
+
+    >>> changed_code({"bot.py": "1", "eval asks": "1"}, {"bot.py": "2", "eval asks": "2"}, ["tells"])
+    ('bot.py',)
+    """
+    own = {f"{EVAL}{name}" for name in evals}
+    names = [
+        name
+        for name in sorted(before.keys() & now.keys())
+        if before[name] != now[name] and (name in own or not name.startswith(EVAL))
+    ]
+    if len(names) <= _NAMED + 1:
+        return tuple(names)
+    return (*names[:_NAMED], f"{len(names) - _NAMED:,} more files")
