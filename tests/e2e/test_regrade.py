@@ -275,14 +275,15 @@ def test_outputs_that_changed_code_makes_are_told_and_are_no_difference_of_the_j
         plain("('Hi ' if text[-1] in '13' else 'Hello ') + text", "text 1"),
     )
     assert comparison["outputs"] == {
-        "same": 6, "others": 2, "unknown": 0, "cases": ["c1", "c3"], "code": ["a_evals.py"],
+        "same": 6, "others": 2, "unknown": 0, "cases": ["c1", "c3"],
+        "code": ["eval shop: answers"],
     }  # fmt: skip
     passed = {o["columns"][0]: o for o in comparison["results"] if o["metric"] == "passed"}
     assert passed["answers"]["left_out"]["unlike"] == {"with another output": ["c1", "c3"]}
     assert [one["case"] for one in passed["answers"]["changed"]] == ["c0", "c2"]
     assert (passed["asks"]["n"], passed["asks"]["left_out"]["unlike"]) == (4, {})
     assert "2 of 8 outputs differ\n" in text
-    assert "c1, c3. The application's code changed: a_evals.py" in text
+    assert "c1, c3. The application's code changed: eval shop: answers" in text
     assert "the same outputs" not in text
 
 

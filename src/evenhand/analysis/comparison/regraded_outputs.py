@@ -10,11 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated
 
+from evenhand.core.application_code import changed_code
 from evenhand.core.document import Key
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
-from evenhand.core.run import RunMeta
 from evenhand.core.wording.words import count, safe
 from evenhand.store.decoding import PlacedOutput, read_placed_output
 from evenhand.store.runfile import RunFile
@@ -35,7 +34,7 @@ class RegradedOutputs(Record, frozen=True, kw_only=True):
         list[str],
         Key("the cases with another output; the results of their variants leave them out"),
     ]
-    code: Annotated[list[str], Key("files of the application whose code is not the same in both")]
+    code: Annotated[list[str], Key("parts of the application's code that are not the same in both")]
 
     @property
     def title(self) -> str:
@@ -102,12 +101,13 @@ def regraded_outputs(
         else:
             others += 1
             cases.setdefault((mine, one.variant), {})[case] = None
+    evals = {second.meta.variants[theirs].eval for theirs in variants}
     outputs = RegradedOutputs(
         same=same,
         others=others,
         unknown=unknown,
         cases=list(dict.fromkeys(chain.from_iterable(cases.values()))),
-        code=_changed_code(first.meta, second.meta),
+        code=list(changed_code(first.meta.code, second.meta.code, evals)),
     )
     return outputs, cases
 
@@ -120,16 +120,6 @@ def _content(trial: PlacedOutput) -> str:
     if trial.output is None:
         return _BROKEN if trial.outcome == "error" else _UNKNOWN
     return digest(encode(trial.output))
-
-
-def _changed_code(first: RunMeta, second: RunMeta) -> list[str]:
-    """Where the code of the application differs between two runs; nothing where one doesn't say what it was."""
-    mine, theirs = (meta.settings.get("code") for meta in (first, second))
-    if not (is_mapping(mine) and is_mapping(theirs) and mine and theirs):
-        return []
-    return sorted(
-        str(name) for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)
-    )
 
 
 def _listed(names: Sequence[str]) -> str:
