@@ -51,7 +51,7 @@ def change(
     judges: tuple[AskedJudges, AskedJudges] = ({}, {}),
 ) -> str:
     """How one case was judged otherwise; several trials are its repeats."""
-    sides = [CaseJudges(each) for each in judges]
+    sides = CaseJudges(judges[0]), CaseJudges(judges[1])
     for side, trials in zip(sides, (first, second), strict=True):
         for one in trials if isinstance(trials, list) else [trials]:
             side.add(0, one)
@@ -59,7 +59,7 @@ def change(
 
 
 def of_judges(one: Mapping[str, Any], two: Mapping[str, Any], *judges: AskedJudges) -> str:
-    """The same, of one expectation."""
+    """How one expectation was judged otherwise."""
     known = (judges[0], judges[1]) if judges else ({}, {})
     return change(trial(outcome("q", one)), trial(outcome("q", two)), "q", known)
 
@@ -128,9 +128,9 @@ def test_a_verdict_hangs_on_each_judged_expectation_that_counts():
         "of all together": other,
     }.items():
         assert change(before, now, metric) == words, metric
-    light = [trial(outcome("tone", by(name), weight=0.0)) for name in ("a", "c")]
-    assert change(*light, "passed") == ""
-    assert change(*light, "tone") == other
+    one, two = (trial(outcome("tone", by(name), weight=0.0)) for name in ("a", "c"))
+    assert change(one, two, "passed") == ""
+    assert change(one, two, "tone") == other
 
 
 def test_further_numbers_belong_to_the_expectation_that_gave_them():
