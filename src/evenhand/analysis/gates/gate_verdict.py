@@ -113,7 +113,7 @@ def gate(
             f"{totals.cached:,} of {count(totals.calls, 'answer')} came from the cache:"
             " where the baseline has the same ones, nothing can differ"
         )
-    results = list(with_advice(results, columns, run, totals.trials - reused))
+    results = list(with_advice(results, columns, run))
     results = [_explained(one, run) for one in results]
     if not metrics:
         results = list(_once(results))
