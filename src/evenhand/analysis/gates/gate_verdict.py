@@ -33,7 +33,6 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.scripted import SCRIPTED
 from evenhand.core.variant import identity
 from evenhand.core.wording.words import count, in_one_line, safe
-from evenhand.stats.paired_difference import LEVEL
 from evenhand.store.runfile import RunFile
 
 if TYPE_CHECKING:
@@ -105,8 +104,11 @@ def gate(
     columns = {names[j]: (sides.mine[i], theirs[j]) for i, j in sides.pairs}
     notes += _left_out(results, columns)
     notes += _first_error(run, results, names)
-    level = decider.level(run_whole=stopped is None) if decider is not None else LEVEL
-    results = list(judged(results, margin, level))
+    if decider is None:
+        results = list(judged(results, margin))
+    else:
+        level = decider.level(run_whole=stopped is None)
+        results = list(judged(results, margin, level, decider.level_of))
     reused = sum(bool(trial.taken) for trial in run.trials())
     if totals.cached:
         notes.append(

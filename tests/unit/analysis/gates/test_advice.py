@@ -111,6 +111,15 @@ async def test_without_repeats_it_is_said_that_their_part_is_not_known(
     assert "calls, including a new baseline)" in text
 
 
+async def test_one_case_is_one(make_run: Make, tmp_path: Path):
+    """Not “1 more cases”."""
+    outcome = await gated(make_run, tmp_path, wavering(60, 1, 1), wavering(60, 1, 2))
+    one, advice = advice_of(outcome)
+    single = replace(outcome, results=(replace(one, advice=replace(advice, cases=1, calls=2)),))
+    text = " ".join(" ".join(lines(single)).split())
+    assert "about 1 more case would decide it: about 2 calls" in text
+
+
 async def test_a_further_case_takes_the_calls_of_its_own_eval(make_run: Make, tmp_path: Path):
     """Of two evals over the same cases only the second asks: its cases aren't half as many calls."""
     two = (Variant(0, "", "", eval="names"), Variant(1, "", "", eval="guest"))
