@@ -25,6 +25,7 @@ from evenhand.analysis.gates.gate_comparison import (
     of_a_rate,
 )
 from evenhand.analysis.gates.gate_results import CHANGES, Gate, GateResult
+from evenhand.analysis.gates.judge_notes import judge_notes
 from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.trust.run_basis import basis_of
@@ -115,6 +116,7 @@ def gate(
             f"{totals.cached:,} of {count(totals.calls, 'answer')} came from the cache:"
             " where the baseline has the same ones, nothing can differ"
         )
+    notes = [*judge_notes(run, {one.metric for one in results}), *notes]
     results = list(with_advice(results, columns, run))
     results = [_explained(one, run) for one in results]
     if not metrics:
