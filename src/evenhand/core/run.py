@@ -29,6 +29,7 @@ RunStatus = Literal[
 fatal error · by --max-cost · batches are out."""
 
 VerdictWord = Literal["passed", "failed", "undecided"]
+GateVerdict = Literal["worse", "nothing", "undecided", "not worse", "better"]
 
 SHORT_ID = 10
 """So many characters of a run's id say when it was made, to the millisecond: the least that is shown of one."""
@@ -68,6 +69,7 @@ class RunMeta(Record, frozen=True):
         signature: The home's that made it, over `id`, `source` and `settings`; empty of one that was made elsewhere.
         unrecorded: Calls of recording clients that belonged to no trial, and how often each was made.
         code: The application's code, as far as the run imported it.
+        gate_verdict: What the gate came to that ran it; None before, and of other runs.
     """
 
     id: str
@@ -92,6 +94,7 @@ class RunMeta(Record, frozen=True):
     unrecorded: Mapping[str, int] = field(default_factory=dict)
     idle_s: float = 0.0
     code: ApplicationCode = field(default_factory=dict)
+    gate_verdict: GateVerdict | None = None
 
     @property
     def took_s(self) -> float | None:
