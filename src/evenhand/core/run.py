@@ -17,7 +17,7 @@ from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
-from evenhand.core.score import PASSED, Outcome, Scale, State, Verdict
+from evenhand.core.score import PASSED, GateVerdict, Outcome, Scale, State, Verdict
 from evenhand.core.shard import Sharded
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
@@ -29,11 +29,9 @@ RunStatus = Literal[
 fatal error · by --max-cost · batches are out."""
 
 VerdictWord = Literal["passed", "failed", "undecided"]
-GateVerdict = Literal["worse", "nothing", "undecided", "not worse", "better"]
 
 SHORT_ID = 10
 """So many characters of a run's id say when it was made, to the millisecond: the least that is shown of one."""
-
 
 PREPARES = "prepares"
 """The setting of a run that found facts or wrote cases for a dataset."""
@@ -573,7 +571,6 @@ class ProgressSnapshot(Record, frozen=True, kw_only=True):
 
 REFUSED = "refused: "
 """What stands before the name of a call that belongs to no trial, and was not sent."""
-
 UNSEEN = "unseen: "
 """What stands before the name of a call that asked a model in a way that can't be recorded."""
 

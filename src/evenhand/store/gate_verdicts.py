@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from evenhand.core.encoding import encode
-from evenhand.core.run import GateVerdict
+from evenhand.core.score import GateVerdict
 from evenhand.store.adding import added_to
 from evenhand.store.opened import own_meta
 

@@ -63,9 +63,9 @@ class _About(NamedTuple):
 
 def _costs(run: RunFile) -> dict[str, TrialCost]:
     """By variant, of its trials that were run: those taken from the baseline asked nothing."""
-    asked = Counter(trial.variant for trial in run.trials() if not trial.taken)
+    run_anew = Counter(trial.variant for trial in run.trials() if not trial.taken)
     names = column_names(run.meta.variants)
-    return {name: trial_cost(run, {j: asked[j]}) for j, name in enumerate(names)}
+    return {name: trial_cost(run, {j: run_anew[j]}) for j, name in enumerate(names)}
 
 
 def _judges(run: RunFile) -> dict[str, Part]:

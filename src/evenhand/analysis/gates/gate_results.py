@@ -11,7 +11,8 @@ from evenhand.analysis.comparison.comparison_results import Compared
 from evenhand.analysis.summaries.variance_shares import PartShare
 from evenhand.core.document import Key
 from evenhand.core.record import Record
-from evenhand.core.run import GateVerdict, RunStatus
+from evenhand.core.run import RunStatus
+from evenhand.core.score import GateVerdict
 
 GRAVEST: tuple[GateVerdict, ...] = ("worse", "nothing", "undecided", "not worse", "better")
 """From the gravest on."""

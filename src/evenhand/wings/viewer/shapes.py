@@ -11,8 +11,8 @@ from evenhand.analysis.history.run_changes import RunChange
 from evenhand.core.document import Key
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.record import Record
-from evenhand.core.run import GateVerdict, RunStatus, Totals, VerdictWord
-from evenhand.core.score import Scale
+from evenhand.core.run import RunStatus, Totals, VerdictWord
+from evenhand.core.score import GateVerdict, Scale
 from evenhand.store.counted import ModelUsage
 
 
