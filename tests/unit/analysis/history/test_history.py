@@ -132,6 +132,26 @@ async def test_each_kind_of_change_is_marked_where_it_happened(folder: Folder):
     assert sum(line.startswith("┄ ") for line in text) == 7
 
 
+async def test_a_judge_that_is_added_or_scripted_is_named_and_no_model_is_made_up(folder: Folder):
+    """Scripted replies are those of whoever was asked; a run without calls has neither."""
+    script = {"asked": {"offline": True}}
+    ours = [called("judge", "openai:gpt", "")]
+    await folder.add()
+    await folder.add(trials(outcomes=judged("a")), calls=ours, settings=script)
+    assert folder.last()["judge"] == "scripted replies; openai:gpt added"
+    assert "model" not in folder.last()
+    await folder.add(settings=script)
+    assert folder.last()["judge"] == "openai:gpt left out"
+    await folder.add()
+    assert folder.last() == {}
+    await folder.add(calls=[called("subject", "openai:gpt", "")], settings=script)
+    assert folder.last() == {"model": "scripted replies"}
+    await folder.add(calls=[called("subject", "openai:gpt", "")])
+    assert folder.last() == {"model": "a model instead of scripted replies"}
+    await folder.add(trials(outcomes=judged("a")))
+    assert "judge" not in folder.last()  # all verdicts are from elsewhere
+
+
 async def test_probes_and_checks_of_canaries_are_not_in_it(folder: Folder):
     """None of their outputs is a system's."""
     await folder.add()
