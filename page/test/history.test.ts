@@ -20,6 +20,11 @@ test("runs of the same source stand together, oldest first, whatever they are ca
   assert.deepEqual(runsLike(made[0]!, made).map(({ id }) => id), ["1", "3"]);
 });
 
+test("runs of two eval sets in one folder are two histories", () => {
+  const runs = [run("1", 1, { eval_set: "many" }), run("2", 2, { eval_set: "few" }), run("3", 3, { eval_set: "many" })];
+  assert.deepEqual(runsLike(runs[0]!, runs).map(({ id }) => id), ["1", "3"]);
+});
+
 test("probes and checks of canaries are no runs of a system, and one cell asked again is none of its own", () => {
   const runs = [run("1", 1), run("2", 2, { of_judges: true }), run("3", 3), run("4", 4, { edited: true })];
   assert.deepEqual(runsLike(runs[0]!, runs).map(({ id }) => id), ["1", "3"]);

@@ -53,6 +53,8 @@ export interface RunSummary {
   readonly id: string;
   readonly title: string;
   readonly source: string;
+  /** The only one that its evals are of; empty for configs and several sets. */
+  readonly eval_set: string;
   readonly status: RunStatus;
   /** A process is writing it now. */
   readonly alive: boolean;

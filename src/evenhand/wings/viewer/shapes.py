@@ -46,6 +46,9 @@ class RunSummary(Record, frozen=True, kw_only=True):
     id: str
     title: str = ""
     source: str = ""
+    eval_set: Annotated[
+        str, Key("The only one that its evals are of; empty for configs and several sets.")
+    ] = ""
     status: RunStatus = "interrupted"
     alive: Annotated[bool, Key("A process is writing it now.")] = False
     created_at: Annotated[float, Key("Seconds since 1970.")] = 0.0

@@ -216,6 +216,18 @@ async def test_each_config_has_its_own_line_and_only_the_last_runs_are_read(fold
     assert len(only.runs) == 2
 
 
+async def test_sets_of_one_folder_have_lines_of_their_own(folder: Folder):
+    """Whatever else is run there; an eval that is added leaves its set what it is."""
+    few, many, more = (
+        Variant(0, name, "", eval=f"{of}: {name}")
+        for of, name in (("few", "fine"), ("many", "notes"), ("many", "safe"))
+    )
+    for variants in ([many], [few], [many, replace(more, index=1)], [few, replace(many, index=1)]):
+        await folder.add(variants=variants, source="/shop")
+    found = [[len(run.columns) for run in line.runs] for line in folder.history().lines]
+    assert found == [[2], [1, 2], [1]]
+
+
 async def test_runs_of_a_folder_of_evals_are_those_that_were_asked_for_by_it(folder: Folder):
     """They are run from the folder above, which is their source."""
     for paths in (["/shop/evals"], ["/shop/evals/a_evals.py:12"], ["/shop/other"], [1]):
