@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CanaryPoint, MeasuredColumn, RunSummary } from "../src/data/source";
 import { asTable } from "../src/model/copied";
-import { canaryLines, canaryMeasures, finished, linesOf, measuresIn, rangeOf, runsLike } from "../src/model/history";
+import { canaryLines, canaryMeasures, finished, isOpen, linesOf, measuresIn, rangeOf, runsLike, stretches } from "../src/model/history";
 import { Table } from "../src/model/table";
 
 const run = (id: string, created_at: number, more: Partial<RunSummary> = {}): RunSummary =>
@@ -57,6 +57,12 @@ test("a line has a point for each run that has the number, and no other", () => 
   assert.deepEqual(linesOf(found, "~m").map(({ points }) => points.length), [1]);
   assert.deepEqual(linesOf(found, "constructor"), []);
   assert.deepEqual(linesOf(found, "~m")[0]!.points, [{ at: 0, least: 2, most: 2, low: 1.75, high: 2.5 }]);
+});
+
+test("a line joins known neighbours only: a run that errors leave open is nowhere on it", () => {
+  const points = linesOf([0.5, 0.6, 1, 0.7, 0, 0.8, 0.9].map((least) => [{ ...column("a", least), most: least === 1 || least === 0 ? least + 1 : least }]), "passed")[0]!.points;
+  assert.deepEqual(points.filter(isOpen).map(({ at }) => at), [2, 4]);
+  assert.deepEqual(stretches(points).map((known) => known.map(({ at }) => at)), [[0, 1], [5, 6]]);
 });
 
 test("an axis goes from one round number to another, holds all intervals, and shares have theirs", () => {

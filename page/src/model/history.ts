@@ -75,6 +75,21 @@ export function canaryLines(points: readonly CanaryPoint[], runs: readonly RunSu
   return [...lines].map(([name, all]) => ({ name, points: all.sort((a, b) => a.at - b.at) }));
 }
 
+/** Whether errors leave open where it is: it has a range, and no place in it. */
+export function isOpen({ least, most }: Point): boolean {
+  return most > least;
+}
+
+/** The points that a line joins: neighbours of which each is known. */
+export function stretches(points: readonly Point[]): Point[][] {
+  const found: Point[][] = [[]];
+  for (const point of points) {
+    if (isOpen(point)) found.push([]);
+    else found.at(-1)!.push(point);
+  }
+  return found.filter(({ length }) => length > 1);
+}
+
 function pointOf(column: MeasuredColumn, measure: string, at: number): Point | undefined {
   if (measure === "passed") {
     const { least, most, low, high } = column;
