@@ -308,7 +308,7 @@ export interface SentCall {
   /** The answer as it came: text. */
   readonly response: string;
   /** Who gave the answer; null: in flight, or in doubt after a kill. */
-  readonly origin: "provider" | "cache" | "journal" | "replay" | null;
+  readonly origin: "provider" | "cache" | "journal" | "replay" | "script" | null;
   readonly latency_s: number | null;
   readonly tokens_in: number | null;
   readonly tokens_out: number | null;
