@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CanaryPoint, MeasuredColumn, RunSummary } from "../src/data/source";
 import { asTable } from "../src/model/copied";
-import { canaryLines, canaryMeasures, finished, linesOf, measuresIn, rangeOf, runsLike } from "../src/model/history";
+import { canaryLines, canaryMeasures, finished, isOpen, linesOf, measuresIn, rangeOf, runsLike, stretches } from "../src/model/history";
 import { Table } from "../src/model/table";
 
 const run = (id: string, created_at: number, more: Partial<RunSummary> = {}): RunSummary =>
@@ -18,6 +18,11 @@ test("runs of the same source stand together, oldest first, whatever they are ca
   assert.deepEqual(runsLike(runs[1]!, runs).map(({ id }) => id), ["1", "3"]);
   const made = [run("1", 1, { source: "" }), run("2", 2, { source: "", title: "other" }), run("3", 3, { source: "" })];
   assert.deepEqual(runsLike(made[0]!, made).map(({ id }) => id), ["1", "3"]);
+});
+
+test("runs of two eval sets in one folder are two histories", () => {
+  const runs = [run("1", 1, { eval_set: "many" }), run("2", 2, { eval_set: "few" }), run("3", 3, { eval_set: "many" })];
+  assert.deepEqual(runsLike(runs[0]!, runs).map(({ id }) => id), ["1", "3"]);
 });
 
 test("probes and checks of canaries are no runs of a system, and one cell asked again is none of its own", () => {
@@ -52,6 +57,12 @@ test("a line has a point for each run that has the number, and no other", () => 
   assert.deepEqual(linesOf(found, "~m").map(({ points }) => points.length), [1]);
   assert.deepEqual(linesOf(found, "constructor"), []);
   assert.deepEqual(linesOf(found, "~m")[0]!.points, [{ at: 0, least: 2, most: 2, low: 1.75, high: 2.5 }]);
+});
+
+test("a line joins known neighbours only: a run that errors leave open is nowhere on it", () => {
+  const points = linesOf([0.5, 0.6, 1, 0.7, 0, 0.8, 0.9].map((least) => [{ ...column("a", least), most: least === 1 || least === 0 ? least + 1 : least }]), "passed")[0]!.points;
+  assert.deepEqual(points.filter(isOpen).map(({ at }) => at), [2, 4]);
+  assert.deepEqual(stretches(points).map((known) => known.map(({ at }) => at)), [[0, 1], [5, 6]]);
 });
 
 test("an axis goes from one round number to another, holds all intervals, and shares have theirs", () => {

@@ -75,3 +75,25 @@ def test_a_folder_that_is_not_there_is_said_so(folder: Path, capsys: pytest.Capt
     assert "there is no such file or folder" in capsys.readouterr().err
     assert run("runs", "history") == 0
     assert capsys.readouterr().out == "there are no runs yet: `evenhand run` makes one\n"
+
+
+def test_sets_of_one_folder_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Neither in the history nor in a baseline of several runs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evals").mkdir()
+    for name in ("few", "many"):
+        (tmp_path / f"evals/{name}_evals.py").write_text(
+            f"from evenhand import EvalSet\n\nevals = EvalSet({name!r})\n\n\n@evals.eval\n"
+            "def holds(expect):\n    expect(True, 'holds')\n"
+        )
+    for name in ("few", "many", "few"):
+        assert run("run", f"evals/{name}_evals.py", "--no-progress") == 0
+    capsys.readouterr()
+    assert run("runs", "history", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["lines"]
+    assert [(line["title"], len(line["runs"])) for line in found] == [("few", 2), ("many", 1)]
+    assert not any(one["changes"] for line in found for one in line["runs"])
+    assert run("baseline", "--of", "2", "--to", "b.evn") == 0
+    assert "2 runs that are taken for one system" in capsys.readouterr().err

@@ -53,6 +53,8 @@ export interface RunSummary {
   readonly id: string;
   readonly title: string;
   readonly source: string;
+  /** The only one that its evals are of; empty for configs and several sets. */
+  readonly eval_set: string;
   readonly status: RunStatus;
   /** A process is writing it now. */
   readonly alive: boolean;
@@ -308,7 +310,7 @@ export interface SentCall {
   /** The answer as it came: text. */
   readonly response: string;
   /** Who gave the answer; null: in flight, or in doubt after a kill. */
-  readonly origin: "provider" | "cache" | "journal" | "replay" | null;
+  readonly origin: "provider" | "cache" | "journal" | "replay" | "script" | null;
   readonly latency_s: number | null;
   readonly tokens_in: number | null;
   readonly tokens_out: number | null;

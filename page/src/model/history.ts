@@ -22,9 +22,9 @@ export interface Line {
   readonly points: readonly Point[];
 }
 
-/** The runs that were made from what this one was made from: by source, or by title where it has none. */
+/** The runs that were made from what this one was made from: by source and eval set, or by title where it has no source. */
 export function runsLike(run: RunSummary, runs: readonly RunSummary[]): RunSummary[] {
-  const alike = runs.filter((each) => each.problem === "" && !each.of_judges && !each.edited && each.totals.trials > 0 && (run.source === "" ? each.source === "" && each.title === run.title : each.source === run.source));
+  const alike = runs.filter((each) => each.problem === "" && !each.of_judges && !each.edited && each.totals.trials > 0 && each.source === run.source && each.eval_set === run.eval_set && (run.source !== "" || each.title === run.title));
   return alike.sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1)).slice(-MOST);
 }
 
@@ -73,6 +73,21 @@ export function canaryLines(points: readonly CanaryPoint[], runs: readonly RunSu
     }
   }
   return [...lines].map(([name, all]) => ({ name, points: all.sort((a, b) => a.at - b.at) }));
+}
+
+/** Whether errors leave open where it is: it has a range, and no place in it. */
+export function isOpen({ least, most }: Point): boolean {
+  return most > least;
+}
+
+/** The points that a line joins: neighbours of which each is known. */
+export function stretches(points: readonly Point[]): Point[][] {
+  const found: Point[][] = [[]];
+  for (const point of points) {
+    if (isOpen(point)) found.push([]);
+    else found.at(-1)!.push(point);
+  }
+  return found.filter(({ length }) => length > 1);
 }
 
 function pointOf(column: MeasuredColumn, measure: string, at: number): Point | undefined {

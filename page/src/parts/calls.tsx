@@ -14,6 +14,7 @@ const ORIGINS = {
   provider: ["provider", "sent to the provider, and paid for"],
   cache: ["cache", "from the cache of replies: nothing was sent"],
   journal: ["journal", "answered before this run was resumed: nothing was sent again"],
+  script: ["script", "from offline.jsonl: nothing was sent to a provider"],
   replay: ["replay", "recorded by the run or the cassette that this one replays: nothing was sent"],
 } as const;
 

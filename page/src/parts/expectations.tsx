@@ -91,7 +91,8 @@ function Expectation({ outcome, calls, named, step }: { outcome: Outcome; calls:
 
 function Why({ outcome, calls, named, step }: { outcome: Outcome; calls: readonly Call[] } & Named) {
   const made = outcome.calls.flatMap((place) => calls[place] ?? []);
-  const details = named.length === 0 ? outcome.metadata : Object.fromEntries(Object.entries(outcome.metadata).filter(([name]) => name !== "steps" && name !== "step"));
+  const shownElsewhere = (name: string, value: unknown): boolean => (name === "steps" || name === "step" ? named.length > 0 : name === "why" && typeof value === "string" && outcome.reason.includes(value));
+  const details = Object.fromEntries(Object.entries(outcome.metadata).filter(([name, value]) => !shownElsewhere(name, value)));
   const silent = outcome.reason === "" && outcome.error === "";
   return (
     <div class="card-body">

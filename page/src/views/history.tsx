@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { CanaryPoint, DataSource, Head, MeasuredColumn, RunChange, RunSummary } from "../data/source";
 import { ticks } from "../model/histogram";
-import { canaryLines, canaryMeasures, finished, linesOf, measuresIn, rangeOf, runsLike, TICKS, type Line, type Point } from "../model/history";
+import { canaryLines, canaryMeasures, finished, isOpen, linesOf, measuresIn, rangeOf, runsLike, stretches, TICKS, type Line, type Point } from "../model/history";
 import { started } from "../model/runs";
 import { visible } from "../model/visible";
 import { count, interval, money, number, percents, seconds } from "../parts/marks";
@@ -61,7 +61,7 @@ export function History({ source, head, runs, state, go }: Props) {
       </ul>
       <Numbers lines={lines} runs={alike} changed={changed} measure={measure} />
       {ofCanaries && <p class="chart-said">Canaries and people's verdicts on them stay the same. If the judge is right on fewer of them, it drifted; if only the run's pass rate changes, the system did.</p>}
-      <p class="chart-said">Each case counts once in a run; the line through a point is its 95 % interval. A dashed line marks a change of the judge, the data, the expectations, a prompt or the model since the run before. Runs may differ in cases and variants: compare two runs to see what a change did.</p>
+      <p class="chart-said">Each case counts once in a run; the line through a point is its 95 % interval. A thick line without a point shows what errors leave open. A dashed line marks a change of the judge, the data, the expectations, a prompt or the model since the run before. Runs may differ in cases and variants: compare two runs to see what a change did.</p>
     </div>
   );
 }
@@ -84,7 +84,6 @@ function Chart({ lines, runs, changed, measure, own }: { lines: readonly Line[];
   const apart = Math.min(7, (2 * AIR) / lines.length, (last - first) / runs.length / (lines.length + 1));
   const x = (at: number, line: number): number => place(at) + (line - (lines.length - 1) / 2) * apart;
   const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low));
-  const middle = ({ least, most }: Point): number => y((least + most) / 2);
   const every = Math.ceil(runs.length / labels);
   const worded = (last - first) / Math.max(1, runs.length - 1) >= WORD; // else the words would run into each other
   return (
@@ -108,15 +107,16 @@ function Chart({ lines, runs, changed, measure, own }: { lines: readonly Line[];
       ))}
       {lines.map(({ name, points }, i) => (
         <g key={name} class={strokeOf(i)}>
-          <polyline class="history-line" points={points.map((point) => `${x(point.at, i)},${middle(point)}`).join(" ")} />
+          {stretches(points).map((known) => <polyline key={known[0]!.at} class="history-line" points={known.map((point) => `${x(point.at, i)},${y(point.least)}`).join(" ")} />)}
           {points.map((point) => {
             const run = runs[point.at]!;
             return (
               <a key={point.at} href={write({ ...START, run: run.id })} aria-label={visible(`${run.title}, ${started(run, runs)}, ${name}: ${told(point, measure)}`)}>
                 <title>{visible(`${run.title} · ${started(run, runs)}\n${name}: ${told(point, measure)}${run.tags.length > 0 ? `\n${run.tags.join(", ")}` : ""}${run.note === "" ? "" : `\n${run.note}`}${point.words === undefined ? "" : `\n${point.words}`}`)}</title>
                 {point.low !== null && point.high !== null && <line class="history-reach" x1={x(point.at, i)} x2={x(point.at, i)} y1={y(point.low)} y2={y(point.high)} />}
-                {point.most > point.least && <line class="history-open" x1={x(point.at, i)} x2={x(point.at, i)} y1={y(point.least)} y2={y(point.most)} />}
-                <circle class="history-point" cx={x(point.at, i)} cy={middle(point)} r={run.id === own ? 7 : 5} />
+                {isOpen(point)
+                  ? <line class={run.id === own ? "history-open history-own" : "history-open"} x1={x(point.at, i)} x2={x(point.at, i)} y1={y(point.least)} y2={y(point.most)} />
+                  : <circle class="history-point" cx={x(point.at, i)} cy={y(point.least)} r={run.id === own ? 7 : 5} />}
               </a>
             );
           })}

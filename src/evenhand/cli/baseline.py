@@ -207,7 +207,7 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(newest) as run:
-        source, title, own = run.meta.source, run.plan_title, run.meta.id
+        what, own = _of_what(run), run.meta.id
         ids = {own}
     left = most
     for path in newest_first(files(Path.cwd())):
@@ -215,7 +215,7 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
             return
         with contextlib.suppress(StoreError), RunFile.open(path) as run:
             meta = run.meta
-            same = (meta.source, meta.source or run.plan_title) == (source, source or title)
+            same = _of_what(run) == what
             if (
                 not same
                 or meta.id in ids
@@ -229,6 +229,14 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
             ids.add(meta.id)
             left = None if left is None else left - 1
             yield path
+
+
+def _of_what(run: RunFile) -> tuple[str, str]:
+    """The source that a run was made from, and its eval set, or its title where it was made in code."""
+    from evenhand.core.variant import only_set
+
+    source = run.meta.source
+    return source, only_set(run.meta.variants) if source else run.plan_title
 
 
 def _opened(paths: Sequence[Path]) -> Iterator[RunFile]:

@@ -9,9 +9,11 @@ import contextlib
 import re
 from collections.abc import Iterator
 from contextvars import ContextVar
+from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from evenhand.core.encoding import digest
+from evenhand.core.message import Origin
 from evenhand.core.provider import Request
 
 _address: ContextVar[str] = ContextVar("scripted", default="")
@@ -19,6 +21,8 @@ _ANY_PORT = re.compile(rb"http://127\.0\.0\.1:\d+")
 SCRIPTED = "models and judges answered from a script (--offline)"
 """What is said of a gate whose replies were scripted."""
 _SCRIPTED = b"scripted:"
+ReplySource = Literal["provider", "cache", "journal", "replay", "script"]
+"""Where a reply came from, for people: an `Origin`, or the script that stands in for a provider."""
 
 
 @contextlib.contextmanager
@@ -66,6 +70,16 @@ def without_address(identity: bytes) -> bytes:
 def without_port(identity: bytes) -> bytes:
     """The identity of a request that a script answered in some run, without the address that the script had."""
     return _ANY_PORT.sub(_SCRIPTED, identity)
+
+
+def came_from(origin: Origin, identity: bytes, *, scripted: bool) -> ReplySource:
+    """Where a reply came from, for people: that of a provider, in a scripted run, from the script.
+
+    >>> came_from("provider", b'{"url": "http://127.0.0.1:80/v1"}', scripted=True)
+    'script'
+    """
+    by_script = scripted and origin == "provider" and _ANY_PORT.search(identity)
+    return "script" if by_script else origin
 
 
 def journaled_name(key: str, identity: bytes, *, scripted: bool) -> str:

@@ -54,6 +54,16 @@ class Variant(Record, frozen=True):
         return " · ".join(part for part in (self.prompt, self.model) if part)
 
 
+def only_set(variants: Sequence[Variant]) -> str:
+    """The eval set that all variants are of; empty for configs and several sets.
+
+    >>> only_set([Variant(0, "", "", eval="notes: short"), Variant(1, "", "", eval="notes: kind")])
+    'notes'
+    """
+    sets = {variant.eval.rpartition(": ")[0] for variant in variants}
+    return sets.pop() if len(sets) == 1 else ""
+
+
 def identity(variant: Variant) -> str:
     """A text that says which variant it is, whatever its place: its eval, prompt, model and axes, as JSON."""
     whole = [variant.eval, variant.prompt, variant.model, _axes(variant)]

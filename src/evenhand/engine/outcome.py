@@ -243,6 +243,9 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
         if expectation.at_most is not None and value > expectation.at_most + CLOSE:
             ok, reason = False, _why(reason, f"{value:g}, wanted at most {expectation.at_most:g}")
         state = "pass" if ok else "fail"
+    why = expectation.metadata.get("why")
+    if state == "fail" and isinstance(why, str) and why:
+        reason = _why(why, reason) if reason else why
     return Outcome(
         name=expectation.label or label_of(expectation.scorer),
         outcome=state,

@@ -12,6 +12,7 @@ from evenhand.analysis.trust.beside_people import every_label
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
+from evenhand.core.scripted import came_from
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import clip, folded, money, number, safe, seconds, short_id, tokens
 from evenhand.render.outcome import label_lines, outcome_lines, titled, wrapped
@@ -199,7 +200,8 @@ def _call(call: CallRecord, width: int, *, scripted: bool) -> list[str]:
     elif end.error:
         result = end.error
     else:
-        result = f"{end.origin} · {seconds(end.latency_s)}"
+        origin = came_from(end.origin, call.start.identity, scripted=scripted)
+        result = f"{origin} · {seconds(end.latency_s)}"
         if end.cost_usd is not None:
             result += f" · {money(end.cost_usd)}"
         elif not scripted:

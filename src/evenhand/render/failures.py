@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from evenhand.analysis.summaries.column_names import in_ranges
 from evenhand.analysis.summaries.grid import Grid
@@ -37,7 +38,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     totals = grid.totals
     whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
     lines: list[str] = []
-    left = printed = 0
+    left = unread = printed = 0
     alike = _alike(run, grid, whole)
     reasons: set[str] = set()
     for variant, places in enumerate(grid.failed):
@@ -45,7 +46,8 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
             continue
         groups: dict[str, list[TrialResult]] = {}
         for trial in _trials(run, places):
-            groups.setdefault(_why(trial), []).append(trial)
+            groups.setdefault(_why(trial), []).append(_named(trial))
+        unread += totals[variant].failed - len(places)
         # Reasons that were told with an earlier column are not told again.
         known = sum(len(groups.pop(why)) for why in reasons & groups.keys())
         most = SHOWN - printed if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - printed)
@@ -63,9 +65,14 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
                 where = f"{grid.names[variant]} · {where}"
             scores = _scores(grid.scores[variant])
             lines += _entry_lines("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
-    left += sum(totals[variant].failed for variant in whole[SHOWN:])
-    if left:
-        rest = f"    … and {count(left, 'more failure')}"
+    others = sum(totals[variant].failed for variant in whole[SHOWN:])
+    if left or others:
+        rest = f"    … and {count(left + others, 'more failure')}"
+        if unread:
+            each = "" if len(grid.failed) == 1 else " of each column"
+            rest += f" (the first {grid.kept:,}{each} are grouped)"
+        elif not others:
+            rest += " for other reasons"
         listed = f": evenhand show {short_id(run.meta.id)} --where status:fail"
         whole = (f"{rest}{listed}", rest)
         lines.append(ink(next((one for one in whole if columns(one) <= width), rest), "dim"))
@@ -77,7 +84,7 @@ def _alike(run: RunFile, grid: Grid, apart: Sequence[int]) -> dict[str, list[Tri
     reasons: dict[str, list[TrialResult]] = {}
     for variant, places in enumerate(grid.failed if len(grid.failed) >= MANY else ()):
         for trial in _trials(run, places) if variant not in apart else ():
-            reasons.setdefault(_why(trial), []).append(trial)
+            reasons.setdefault(_why(trial), []).append(_named(trial))
     return {
         why: trials
         for why, trials in reasons.items()
@@ -168,6 +175,12 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
     if all(_ASK_ANEW in f"{error.message} {error.where}" for error in errors):
         return f"evenhand resume --errors {name} --no-cache"
     return ""
+
+
+def _named(trial: TrialResult) -> TrialResult:
+    """What names a trial, without its texts: many are held at once."""
+    texts = {"input": None, "expected": None, "output": None, "log": "", "prompt": ""}
+    return replace(trial, **texts, outcomes=(), vars={}, test={}, steps=())
 
 
 def _trials(run: RunFile, places: Sequence[int]) -> Iterator[TrialResult]:

@@ -186,6 +186,8 @@ def _kept(outcome: Outcome) -> Iterator[tuple[str, object]]:
             name != "reasoning" or not value or str(value) in outcome.reason
         ):
             continue
+        if name == "why" and isinstance(value, str) and value in outcome.reason:
+            continue
         if name in ("step", "steps") and outcome.reason:
             continue  # places for programs; people are told with the reason
         if isinstance(value, Mapping):  # what the user attached may be called like one of its parts

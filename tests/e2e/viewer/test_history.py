@@ -36,13 +36,18 @@ def test_a_measure_is_drawn_over_the_runs_of_one_config(
     points.nth(5).wait_for()
     assert points.count() == 6
     page.locator(".history summary").click()
+    left_open = 0
     for at, run in enumerate(runs):
         with RunFile.open(home / "runs" / f"{run}.db") as file:
             shares = [each.share for each in rates(file)]
+        left_open += sum(share is not None and share.least < share.most for share in shares)
         cells = page.locator(".history tbody tr").nth(at).locator("td").all_inner_texts()[1:-1]
         for cell, share in zip(cells, shares, strict=True):
             assert share is not None
             assert cell.startswith(rounded(share.least * 100))
+    assert left_open > 0
+    assert page.locator(".history-svg .history-open").count() == left_open
+    assert page.locator(".history-svg .history-point").count() == 6 - left_open
     page.get_by_label("Measure").select_option(label="clarity")
     page.wait_for_function("() => location.hash.includes('plot=%7Eclarity')")
     with RunFile.open(home / "runs" / f"{runs[1]}.db") as file:

@@ -12,9 +12,11 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import CallEnd, CallStart, TrialError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.render.cell import find_cells
+from evenhand.core.wording.ink import Ink
+from evenhand.render.cell import call_lines, find_cells
 from evenhand.render.console import show_trial
 from evenhand.store.runfile import RunFile
+from evenhand.wings.viewer.cell import cell
 
 
 def found(run: RunFile, ref: str) -> list[int]:
@@ -191,6 +193,26 @@ async def test_a_cell_shows_all_that_is_known_of_it(make_run: Make) -> None:
         "    debug\n"
         "\n"
     )
+
+
+async def test_scripted_replies_are_no_providers(make_run: Make) -> None:
+    """In the terminal and in the viewer; what the script didn't answer in such a run is what it was."""
+    at_script = b'{"url": "http://127.0.0.1:8123/v1/chat/completions"}'
+    calls = [
+        (
+            CallStart(0, f"k{nth}", nth, "subject", "openai:chat:x", identity, None),
+            CallEnd(b"{}", origin, 0.5, None, None, None, "x"),
+        )
+        for nth, (origin, identity) in enumerate(
+            [("provider", at_script), ("cache", at_script), ("provider", b"{}")]
+        )
+    ]
+    run = await make_run([result(0)], calls=calls, settings={"asked": {"offline": True}})
+    (trial,) = run.trials()
+    origins = ["script", "cache", "provider"]
+    assert [call.origin for call in cell(run, trial).calls] == origins
+    lines = call_lines(run, trial, 80, Ink(False), whole=False)[2:]
+    assert [line.split()[2] for line in lines] == origins
 
 
 async def test_a_case_is_shown_with_its_input_and_its_right_answer(make_run: Make) -> None:

@@ -13,7 +13,7 @@ from tests.unit.conftest import ID, SUMMARIES, Make, result, summaries
 
 from evenhand.core.errors import Problem
 from evenhand.core.plan import CallEstimate, RunOptions
-from evenhand.core.run import CallEnd, CallRecord, CallStart, TrialError
+from evenhand.core.run import CallEnd, CallRecord, CallStart, TrialError, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import columns
@@ -165,7 +165,9 @@ async def test_many_failures_are_counted_not_listed(make_run: Make) -> None:
     ]
     text = shown(await make_run(trials))
     assert text.count("✗ case") == 10
-    assert re.search(r"… and 90 more failures.*: evenhand show \w+ --where status:fail\n", text)
+    assert re.search(
+        r"… and 90 more failures for other reasons: evenhand show \w+ --where status:fail\n", text
+    )
     assert "100 of 200 passed (50 %, 43–57)" in text
 
 
@@ -176,6 +178,23 @@ async def test_failures_for_the_same_reason_are_told_once(make_run: Make) -> Non
         "  ✗ cases 2, 4, 6, 8, 10, 12 and 2 more   contains \"sea\": 'sea' is not in it\n" in text
     )
     assert "more failure" not in text
+
+
+async def test_groups_count_all_their_failures_or_say_which_are_grouped(make_run: Make) -> None:
+    """Reasons that take turns are counted to the end; of very many failures, the first ones are grouped."""
+
+    def mixed(n: int) -> list[TrialResult]:
+        why = ["fish", "nuts", ""]
+        failed = [(Outcome("lists", "fail", 0.0, f"misses {why[i % 3]}"),) for i in range(n)]
+        return [result(i, ok=i % 3 == 2, outcomes=failed[i]) for i in range(n)]
+
+    text = shown(await make_run(mixed(300)))
+    assert "✗ cases 1, 4, 7, 10, 13, 16 and 94 more   lists: misses fish\n" in text
+    assert "✗ cases 2, 5, 8, 11, 14, 17 and 94 more   lists: misses nuts\n" in text
+    assert "more failure" not in text
+    text = shown(await make_run(mixed(1800)))
+    assert "and 494 more   lists: misses fish\n" in text
+    assert "… and 200 more failures (the first 1,000 are grouped)" in text
 
 
 async def test_failures_of_cases_with_names_are_told_by_name(make_run: Make) -> None:

@@ -32,6 +32,7 @@ from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.judge_checks import is_canary_check
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, RunStatus
+from evenhand.core.variant import only_set
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
@@ -149,8 +150,8 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
         if meta.id in ids or not _belongs(meta, within):
             continue
         ids.add(meta.id)
-        # Runs made in code have no file: their title is all that tells them apart.
-        key = (meta.source, "" if meta.source else title)
+        # A folder may hold several sets. Runs made in code have no file: their title is all that tells them apart.
+        key = (meta.source, only_set(meta.variants) if meta.source else title)
         groups.setdefault(key, []).append((meta.created_at, path))
         if "imported" not in meta.settings:
             ours.add(key)

@@ -34,6 +34,8 @@ LARGE = 200_000
 """Settled trials above which the journal is not read: which names the models answered under is not known then."""
 NAMED = 3
 
+Models = Mapping[str, frozenset[str]]
+"""Models by what they are called, each with the names under which it answered."""
 ChangeKind = Literal["judge", "data", "expectation", "eval", "prompt", "model"]
 
 
@@ -77,8 +79,8 @@ class Evidence(Record, frozen=True, kw_only=True):
     labels: frozenset[str]
     evals: frozenset[str]
     variants: frozenset[str]
-    models: Mapping[str, frozenset[str]]
-    judges: Mapping[str, frozenset[str]]
+    models: Models
+    judges: Models
     asked: AskedJudges
     cases: tuple[int, str]
     folders: Mapping[str, str]
@@ -194,8 +196,9 @@ def _cases(run: RunFile) -> tuple[int, str]:
 
 
 def _judge_changes(before: Evidence, now: Evidence, checks: Iterable[Change]) -> Iterator[str]:
+    yield from _script_changes(before, now, before.judges, now.judges, "a judge")
     # A run that took all of its verdicts from elsewhere asked none: that is no change.
-    if before.judges and now.judges:
+    if all(one.judges or not one.judged for one in (before, now)):
         yield from _asked_otherwise(before.judges, now.judges)
     same = [name for name in before.asked.keys() & now.asked.keys() if name]
     if others := {name for name in same if other_settings(before.asked[name], now.asked[name])}:
@@ -249,17 +252,26 @@ def _prompt_changes(before: Evidence, now: Evidence) -> Iterator[str]:
 
 
 def _model_changes(before: Evidence, now: Evidence) -> Iterator[str]:
-    if before.offline != now.offline:
-        yield "scripted replies" if now.offline else "a model instead of scripted replies"
+    yield from _script_changes(before, now, before.models, now.models, "a model")
     yield from _come_and_gone(before.variants, now.variants)
     if before.models and now.models:  # a run that took all answers from elsewhere asked none
         named = before.variants == now.variants
         yield from _asked_otherwise(before.models, now.models, only_names=not named)
 
 
+def _script_changes(
+    before: Evidence, now: Evidence, asked_before: Models, asked_now: Models, noun: str
+) -> Iterator[str]:
+    """Whether a script answers in place of these, or no longer: only where they were asked at all."""
+    if now.offline and not before.offline and asked_now:
+        yield "scripted replies"
+    elif before.offline and not now.offline and asked_before and asked_now:
+        yield f"{noun} instead of scripted replies"
+
+
 def _asked_otherwise(
-    before: Mapping[str, frozenset[str]],
-    now: Mapping[str, frozenset[str]],
+    before: Models,
+    now: Models,
     *,
     only_names: bool = False,
 ) -> Iterator[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evenhand.stats.extremes import Extremes
 
 KEPT = 10
+KEPT_OF_ALL = 1000
 KEPT_ERRORS = 200
 _NONE = Tally()
 
@@ -34,7 +35,8 @@ class Grid:
         numbers: Each case's number, from 1, in the plan's order.
         groups: For each column what its cases belong to, of those that do not stand alone; copies belong together.
         tallies: For each column and case with a trial that passed, failed or is in error: how many did.
-        failed: For each column the places of its first failures, at most KEPT.
+        failed: For each column the places of its first failures, at most `kept`.
+        kept: KEPT_OF_ALL shared out among the columns, and at least KEPT.
         errors: The places of the first errors, at most KEPT_ERRORS for each column.
         scores: For each column its failures' lowest and highest score.
     """
@@ -55,6 +57,7 @@ class Grid:
             else sums.cases
         )
         self.tallies = [sums.of_column(variant.index) for variant in variants]
+        self.kept = max(KEPT, KEPT_OF_ALL // max(1, len(variants)))
         self.failed: list[list[int]] = [[] for _ in variants]
         self.errors: list[list[int]] = [[] for _ in variants]
         self.scores: list[tuple[float, float] | None] = [None for _ in variants]
@@ -71,7 +74,7 @@ class Grid:
         elif row.outcome == "error" and len(self.errors[variant]) < KEPT_ERRORS:
             self.errors[variant].append(index)
         elif row.outcome == "fail":
-            if len(self.failed[variant]) < KEPT:
+            if len(self.failed[variant]) < self.kept:
                 self.failed[variant].append(index)
             if row.score is not None:
                 low, high = self.scores[variant] or (row.score, row.score)

@@ -24,8 +24,8 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
-_WORDS = re.compile(r"( *)((?:[^ ]| +%| +(?=[-+\d.∞]+\]))+)")
-"""Words with the spaces before them; `75 %` and `[-3, +14]` are one each."""
+_WORDS = re.compile(r"( *)((?:[^ ]| +%)+)")
+"""Words with the spaces before them; `75 %` is one."""
 _HEADINGS = r"^[-+~^](?=([-+~^])\1[ \t])"
 _GITHUB = r":(?=:[\w-])(?!:[\da-f]{1,4}(?::[\da-f]{1,4})*(?![\w:-]))"
 """The first colon of `::x`, but not of an IPv6 address such as `::1`, which is no command."""
@@ -152,6 +152,8 @@ def folded(
     ['- passed 75 %', '  [61–86] of', '  40']
     >>> folded("12 calls · price unknown · 919 ms", 32)
     ['12 calls · price unknown ·', '919 ms']
+    >>> folded("moved by -4 [-11, +3] · 12 calls", 18)
+    ['moved by -4', '[-11, +3] ·', '12 calls']
     >>> folded("never better than desk · strict", 27, names=["desk · strict"])
     ['never better than', 'desk · strict']
 
@@ -199,6 +201,9 @@ def _held_together(text: str, room: int, names: Iterable[str]) -> str:
     for name in sorted(names, key=len, reverse=True):
         if " " in name and columns(name) <= room:
             text = text.replace(name, name.replace(" ", _HELD))
+    text = _INTERVALS.sub(
+        lambda m: m[0].replace(" ", _HELD) if columns(m[0]) <= room else m[0], text
+    )
     return _BRACKETS.sub(
         lambda m: m[0].replace(" ", _HELD) if columns(m[0]) <= room // 2 else m[0], text
     )
@@ -222,6 +227,7 @@ def _pieces(text: str, most: int) -> Iterator[tuple[str, str]]:
 _SEPARATOR = " · "
 _HELD = "\0"
 """A space at which no line ends, while a text is folded; `safe` leaves none of these in a foreign text."""
+_INTERVALS = re.compile(r"\[[-+−$]*[\d.∞][^\[\]]*\]")
 _BRACKETS = re.compile(r"\([^()]+\)")
 _PARTS = re.compile(r".+?(?: ·(?= )|$)")
 _CLAUSES = re.compile(r".+?(?:,(?= )|$)")

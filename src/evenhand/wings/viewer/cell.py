@@ -12,6 +12,7 @@ from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallRecord, TrialError, TrialResult
 from evenhand.core.score import Outcome, Scale, State
+from evenhand.core.scripted import came_from
 from evenhand.core.step import Step, StepKind, StepStatus, depth
 from evenhand.render.step_lines import blaming
 from evenhand.render.trial_steps import as_json, step_row, steps_of
@@ -149,7 +150,7 @@ def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> Cell:
         outcomes=[_outcome(outcome, places) for outcome in trial.outcomes],
         judged=JudgedCalls(calls=judged.calls, cost_usd=judged.cost_usd) if judged else None,
         vars=variables(trial),
-        calls=[_call(record, body) for record in records],
+        calls=[_call(run, record, body) for record in records],
         steps=steps_page(run, trial),
     )
 
@@ -163,10 +164,10 @@ def _outcome(outcome: Outcome, places: Mapping[tuple[str, int], Sequence[int]]) 
 def call(run: RunFile, index: int, number: int) -> Call | None:
     """A trial's call, whole, by its place among them; None where it has no such call."""
     record = next(islice(run.calls(index), number, None), None)
-    return _call(record, None) if record else None
+    return _call(run, record, None) if record else None
 
 
-def _call(record: CallRecord, most: int | None) -> Call:
+def _call(run: RunFile, record: CallRecord, most: int | None) -> Call:
     start, end = record.start, record.end
     answer = end.body if end else b""
     sizes = len(start.identity), len(answer)
@@ -177,7 +178,9 @@ def _call(record: CallRecord, most: int | None) -> Call:
         model=end.model if end else "",
         request=_first(start.identity, most) if clipped else as_json(start.identity),
         response=_first(answer, most) if clipped else answer.decode("utf-8", "replace"),
-        origin=end.origin if end else None,
+        origin=came_from(end.origin, start.identity, scripted=run.meta.is_scripted)
+        if end
+        else None,
         latency_s=end.latency_s if end else None,
         tokens_in=end.tokens_in if end else None,
         tokens_out=end.tokens_out if end else None,

@@ -18,6 +18,7 @@ from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
+from evenhand.core.variant import only_set
 from evenhand.stats.tallies import Share, Tally
 from evenhand.store.home import held, lock_of
 from evenhand.store.run_lookup import homes, matching, paths
@@ -105,7 +106,7 @@ class Runs:
             for one in self.list()
             if not (one.problem or one.of_judges)
             and one.totals.trials
-            and one.source == run.source
+            and (one.source, one.eval_set) == (run.source, run.eval_set)
             and (run.source or one.title == run.title)
         ]
         return sorted(alike, key=lambda one: (one.created_at, one.id))[-MOST:]
@@ -201,6 +202,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         id=run.path.stem,
         title=meta.title,
         source=source_of(meta),
+        eval_set=only_set(meta.variants),
         status=meta.status,
         alive=run.alive,
         created_at=meta.created_at,

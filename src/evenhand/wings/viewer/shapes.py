@@ -9,10 +9,11 @@ from msgspec import field
 
 from evenhand.analysis.history.run_changes import RunChange
 from evenhand.core.document import Key
-from evenhand.core.message import CallRole, Origin
+from evenhand.core.message import CallRole
 from evenhand.core.record import Record
 from evenhand.core.run import RunStatus, Totals, VerdictWord
 from evenhand.core.score import GateVerdict, Scale
+from evenhand.core.scripted import ReplySource
 from evenhand.store.counted import ModelUsage
 
 
@@ -46,6 +47,9 @@ class RunSummary(Record, frozen=True, kw_only=True):
     id: str
     title: str = ""
     source: str = ""
+    eval_set: Annotated[
+        str, Key("The only one that its evals are of; empty for configs and several sets.")
+    ] = ""
     status: RunStatus = "interrupted"
     alive: Annotated[bool, Key("A process is writing it now.")] = False
     created_at: Annotated[float, Key("Seconds since 1970.")] = 0.0
@@ -280,7 +284,7 @@ class Call(Record, frozen=True, kw_only=True):
     request: Annotated[Any, Key("The request as sent, secrets removed: JSON.")]
     response: Annotated[str, Key("The answer as it came: text.")]
     origin: Annotated[
-        Origin | None, Key("Who gave the answer; null: in flight, or in doubt after a kill.")
+        ReplySource | None, Key("Who gave the answer; null: in flight, or in doubt after a kill.")
     ]
     latency_s: float | None
     tokens_in: int | None

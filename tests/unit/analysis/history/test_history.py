@@ -132,6 +132,26 @@ async def test_each_kind_of_change_is_marked_where_it_happened(folder: Folder):
     assert sum(line.startswith("┄ ") for line in text) == 7
 
 
+async def test_a_judge_that_is_added_or_scripted_is_named_and_no_model_is_made_up(folder: Folder):
+    """Scripted replies are those of whoever was asked; a run without calls has neither."""
+    script = {"asked": {"offline": True}}
+    ours = [called("judge", "openai:gpt", "")]
+    await folder.add()
+    await folder.add(trials(outcomes=judged("a")), calls=ours, settings=script)
+    assert folder.last()["judge"] == "scripted replies; openai:gpt added"
+    assert "model" not in folder.last()
+    await folder.add(settings=script)
+    assert folder.last()["judge"] == "openai:gpt left out"
+    await folder.add()
+    assert folder.last() == {}
+    await folder.add(calls=[called("subject", "openai:gpt", "")], settings=script)
+    assert folder.last() == {"model": "scripted replies"}
+    await folder.add(calls=[called("subject", "openai:gpt", "")])
+    assert folder.last() == {"model": "a model instead of scripted replies"}
+    await folder.add(trials(outcomes=judged("a")))
+    assert "judge" not in folder.last()  # all verdicts are from elsewhere
+
+
 async def test_probes_and_checks_of_canaries_are_not_in_it(folder: Folder):
     """None of their outputs is a system's."""
     await folder.add()
@@ -194,6 +214,18 @@ async def test_each_config_has_its_own_line_and_only_the_last_runs_are_read(fold
     }
     (only,) = folder.history(within=Path("/evals/a.yaml")).lines
     assert len(only.runs) == 2
+
+
+async def test_sets_of_one_folder_have_lines_of_their_own(folder: Folder):
+    """Whatever else is run there; an eval that is added leaves its set what it is."""
+    few, many, more = (
+        Variant(0, name, "", eval=f"{of}: {name}")
+        for of, name in (("few", "fine"), ("many", "notes"), ("many", "safe"))
+    )
+    for variants in ([many], [few], [many, replace(more, index=1)], [few, replace(many, index=1)]):
+        await folder.add(variants=variants, source="/shop")
+    found = [[len(run.columns) for run in line.runs] for line in folder.history().lines]
+    assert found == [[2], [1, 2], [1]]
 
 
 async def test_runs_of_a_folder_of_evals_are_those_that_were_asked_for_by_it(folder: Folder):

@@ -192,8 +192,10 @@ def test_folded_lines_hold_what_belongs_together() -> None:
         "礼貌地回答客户的问题并给出 75 % [61–86]",
         "x" * 90 + " 5 %",
         "🧪🚀 tone 👍 " * 9,
+        "moved by -4 [-11, +3] · score +0.1 [-0.004, +0.2] (all: -4 % [−11, +3], p 0.3) · cost $0",
+        "-4 [-11 %, +3 %], about [$0.01, $0.02], 12 of 20",
     )
-    for text, width in product(texts, range(14, 60)):
+    for text, width in product(texts, range(22, 60)):
         lines = folded(text, width, "  ", "    ")
         assert all(columns(line) <= width for line in lines)
         assert "".join("".join(lines).split()) == "".join(text.split())

@@ -121,6 +121,24 @@ async def test_an_expectation_that_is_missed_or_raises_ends_nothing(tmp_path: Pa
     assert "my bug" in trial.outcomes[-1].reason
 
 
+async def test_a_condition_says_why_it_failed(tmp_path: Path):
+    """`why=` is the reason of a failure wherever reasons are told, after the bound; of a pass it is kept beside it."""
+    evals = EvalSet("reasons")
+
+    @evals.eval
+    async def reasons(expect):
+        expect(False, "names no other allergen", why="names sesame")
+        expect(1, at_least=2, label="grade", why="one date is off")
+        expect(True, "is short", why="12 words")
+        expect(False, "odd", why={"not": "a text"})
+
+    (trial,) = await ran(evals, tmp_path)
+    told = [one.reason for one in trial.outcomes]
+    assert told == ["names sesame", "1, wanted at least 2: one date is off", "", ""]
+    assert trial.outcomes[2].metadata == {"why": "12 words"}
+    assert "names sesame" in trial.reason
+
+
 async def test_what_is_recorded_may_be_changed_afterwards(tmp_path: Path):
     """Lists and dicts are copied when they are recorded."""
     evals = EvalSet("copies")

@@ -145,6 +145,21 @@ async def test_only_runs_of_the_same_source_count(make_run: Make) -> None:
         assert len(runs.like(path)) == alike
 
 
+async def test_runs_of_another_set_of_the_folder_do_not_count(make_run: Make) -> None:
+    """One source holds several sets; an eval more is the same set."""
+    sets = (["a: x"], ["b: y"], ["a: x", "a: z"], ["a: x", "b: y"])
+    files = [
+        (
+            await make_run(
+                [result(0)], [Variant(i, n, "", eval=n) for i, n in enumerate(names)], source="/s"
+            )
+        ).path
+        for names in sets
+    ]
+    runs = Runs(Path("/nowhere"), only=files)
+    assert [len(runs.like(path)) for path in files] == [2, 1, 2, 1]
+
+
 async def test_older_runs_are_left_out_where_time_is_up(
     make_run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
