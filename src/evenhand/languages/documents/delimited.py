@@ -76,7 +76,7 @@ def records(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int, l
 def delimiter_of(text: str, needed: Iterable[str]) -> str:
     r"""What separates the columns: a comma, or what the header shows that a spreadsheet wrote in its place.
 
-    >>> delimiter_of("item;metric;verdict\\n", ["item", "verdict"])
+    >>> delimiter_of("item;metric;verdict\n", ["item", "verdict"])
     ';'
 
     Args:
