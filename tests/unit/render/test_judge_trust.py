@@ -485,8 +485,23 @@ async def test_a_judge_no_better_than_chance_is_not_to_be_used(make_run: Make, p
     assert judge.verdict == "do not use"
     assert judge.tpr is not None
     assert judge.tnr is not None
+    assert "not shown to be better than chance" in judge.why
+    assert "label more" not in judge.why  # there are enough of both kinds
     if judge.tpr.value + judge.tnr.value <= 1:
         assert judge.corrected is None
+
+
+async def test_few_labelled_failures_show_nothing_and_what_to_label_is_said(make_run: Make):
+    """Three outputs that a judge passes wrongly don't show that it is no better than chance."""
+    run = label(await a_run(make_run), lambda i: i % 40 != 1, size=60)
+    (judge,) = calibrate(run).judges
+    fails = judge.verdicts.both_fail + judge.verdicts.excused
+    assert 0 < fails < 10
+    assert judge.verdict == "do not use"
+    assert "not shown to be better than chance" in judge.why
+    assert judge.why.endswith(
+        f"; only {fails} of the 60 labelled outputs fail: label more, of a run with more that fail"
+    )
 
 
 async def test_there_is_no_verdict_without_labels_with_few_or_with_one_class(make_run: Make):

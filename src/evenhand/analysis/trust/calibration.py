@@ -5,7 +5,7 @@ The rules, in one place:
 - *usable*: it tells good outputs from bad ones (the lower end of TPR + TNR − 1 is above .3), and the corrected interval
   lies within 5 points of its own pass rate.
 - *usable with labels*: it tells them apart (the lower end is above 0); read the corrected number, not its own.
-- *do not use*: it is no better than chance, or that is not shown. At TPR + TNR ≤ 1 there is no corrected number.
+- *do not use*: it is not shown to be better than chance. At TPR + TNR ≤ 1 there is no corrected number.
 - *no verdict*: there are fewer than 30 labels, they are of too few cases, or they are not a random draw of what was
   judged.
 
@@ -62,6 +62,7 @@ from evenhand.analysis.trust.scores_calibrated import (
 )
 from evenhand.analysis.trust.trust_rules import (
     FEW,
+    FEW_OF_A_KIND,
     FEWEST,
     LOOKED,
     NO_VERDICT,
@@ -498,12 +499,10 @@ def _trust(
     if tpr is None or tnr is None:
         what = "passes" if tpr is None else "failures"
         return "no verdict", f"people found no {what} among the labelled outputs"
-    apart, low = apart_by(tpr, tnr)
+    _, low = apart_by(tpr, tnr)
     misses = f"misses {percent(1 - tnr.value)} of real failures, fails {percent(1 - tpr.value)} of good outputs"
-    if apart <= 0:
-        return "do not use", f"no better than chance: {misses}"
     if low <= 0:
-        return "do not use", f"not shown to be better than chance: {misses}"
+        return "do not use", f"not shown to be better than chance: {misses}{_few_of_a_kind(agrees)}"
     if low > TELLS_APART and corrected and is_equivalent(raw.value, corrected.low, corrected.high):
         return "usable", misses
     if corrected is None:
@@ -511,6 +510,16 @@ def _trust(
     # The farther end: what the judge's own number may be off by at worst.
     off = max(raw.value - corrected.low, corrected.high - raw.value)
     return "usable with labels", f"{misses}; its raw pass rate may be off by {off * 100:.0f} points"
+
+
+def _few_of_a_kind(agrees: Agreement) -> str:
+    """What to label where a judge isn't shown to tell outputs apart, with too few passes or failures to see it."""
+    v = agrees.verdicts
+    fails, passes = v.both_fail + v.excused, v.both_pass + v.missed
+    number, what = (fails, "fail") if fails <= passes else (passes, "pass")
+    if number >= FEW_OF_A_KIND:
+        return ""
+    return f"; only {number} of the {v.labels:,} labelled outputs {what}: label more, of a run with more that {what}"
 
 
 Audits = Mapping[Key, Sequence[Audit]]

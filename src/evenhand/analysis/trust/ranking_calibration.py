@@ -186,8 +186,6 @@ def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTru
         f"of the pairs in which people prefer one, it prefers the other in {percent(opposite / decided)}"
         f" and neither in {percent(1 - (same + opposite) / decided)}"
     )
-    if same <= opposite:
-        return RankingTrust("do not use", f"no better than chance: {misses}", raw, None, random_p)
     # Ties count half, as in a sign test, so that the share is 0.5 by chance.
     low, _ = wilson((decided + same - opposite) / 2, decided)
     if low <= 0.5:

@@ -18,6 +18,8 @@ FEWEST = 30
 """Labels below which there is no verdict."""
 FEW = 50
 """Labels below which a warning is given."""
+FEW_OF_A_KIND = 20
+"""Labelled passes, or failures, below which a judge that isn't shown to be better than chance may only lack labels."""
 TELLS_NOTHING = "do not use this judge: it isn't shown to tell good outputs from bad ones"
 """Why its labels correct nothing but the run that they are of."""
 TELLS_APART = 0.3
