@@ -491,6 +491,17 @@ async def test_a_judge_no_better_than_chance_is_not_to_be_used(make_run: Make, p
         assert judge.corrected is None
 
 
+async def test_agreement_among_people_is_told_with_how_much_it_rests_on(make_run: Make):
+    """An α of 1.00 on two outputs says little."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 7, size=60)
+    places = [i.trial.index for i in drawn_items(run, run.draws())]
+    again = [next(i for i in places if (i % 10 < 7) == good) for good in (True, False)]
+    labels = [(index, "prose", "pass" if index % 10 < 7 else "fail") for index in again]
+    add_metric_labels(run.path, "bo", labels)  # type: ignore[arg-type]
+    lines = "\n".join(calibration_lines(calibrate(RunFile.open(run.path))))
+    assert "people among each other 1.00 α, on 2 outputs" in lines
+
+
 async def test_few_labelled_failures_show_nothing_and_what_to_label_is_said(make_run: Make):
     """Three outputs that a judge passes wrongly don't show that it is no better than chance."""
     run = label(await a_run(make_run), lambda i: i % 40 != 1, size=60)

@@ -112,7 +112,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         alternative: Whether it can stand in for a person; None unless two or more labelled the same outputs.
         orders: How its preferences depend on the order of the texts; see `JudgedMetric`.
         jury: What the votes of a jury are worth; None for one judge, and with fewer than 30 labels.
-        shared: Whether two or more people labelled the same output.
+        shared: How many outputs two or more people labelled.
         scores: Its scores beside people's; None where either gave none.
         systems: A digest of what each variant is, whatever it is called.
         errors: How many outputs the judge gave no verdict on.
@@ -138,7 +138,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     alternative: Alternative | None
     orders: Mapping[str, int]
     jury: JuryWeights | None = None
-    shared: bool = False
+    shared: int = 0
     scores: ScoreCalibration | None = None
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     errors: int = 0
@@ -413,7 +413,7 @@ def _calibrated(
         orders=dict(metric.orders),
         jury=None,
         scores=None,
-        shared=any(len(each) > 1 for each in of_items.values()),
+        shared=sum(len(each) > 1 for each in of_items.values()),
         systems={index: judged.parts.system_of(index) for index in metric.variants},
         errors=metric.errors.total(),
         seen=evidence_of(metric, judged),
