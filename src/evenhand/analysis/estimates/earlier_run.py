@@ -74,9 +74,9 @@ def precedent_of(plan: Plan, home: Path) -> Precedent | None:
 
 def _is_whole(meta: RunMeta, trials: int) -> bool:
     """Whether a run settled all its trials, and nobody had chosen some of them."""
-    asked = as_mapping(meta.settings.get("asked"))
-    chosen = {**as_mapping(asked.get("selection")), "names": asked.get("names")}
-    parts = [value for name, value in chosen.items() if name not in ("repeats", "seed")]
+    request = as_mapping(meta.settings.get("asked"))
+    choices = {**as_mapping(request.get("selection")), "names": request.get("names")}
+    parts = [value for name, value in choices.items() if name not in ("repeats", "seed")]
     return trials >= meta.planned and not any(parts)
 
 
