@@ -7,6 +7,7 @@ import onScale from "../../tests/vectors/bounded.json";
 import { meanOnScale } from "../src/model/bounded";
 import { intervalOfRates, meanOfSums, shareSequence, tQuantile, wilson, type Cluster } from "../src/model/interval";
 import { meanOf } from "../src/model/mean";
+import { mean, middle } from "../src/model/words";
 import { rateOf } from "../src/model/rate";
 
 function near(found: readonly number[], wanted: readonly (number | null)[], of: unknown, apart = 1e-9): void {
@@ -61,6 +62,19 @@ test("a mean on a known scale holds whatever its errors would have scored", () =
   assert.ok(Math.abs(found.low! - meanOnScale([4, 3, 1], [1, 5])!.low) < 1e-9);
   assert.ok(Math.abs(found.high! - meanOnScale([4, 5, 5], [1, 5])!.high) < 1e-9);
   assert.ok(found.low! >= 1 && found.high! <= 5);
+});
+
+test("a mean that errors leave open is a range, as a rate is", () => {
+  const open = meanOf({ totals: [1, 0], sizes: [1, 0], errors: [0, 1] }, [0, 1])!;
+  assert.deepEqual(open.open, [0.5, 1]);
+  assert.ok(mean(open).startsWith("0.5–1 [0.09"));
+  const sure = meanOf({ totals: [1, 0], sizes: [1, 1], errors: [0, 0] }, [0, 1])!;
+  assert.equal(sure.open, undefined);
+  assert.equal(middle(sure), "0.5");
+  const unknown = meanOf({ totals: [7, 0], sizes: [1, 0], errors: [0, 1] }, undefined)!;
+  assert.equal(middle(unknown), "7 ±?");
+  const words = meanOf({ totals: [90, 100, 110, 104, 96, 0], sizes: [1, 1, 1, 1, 1, 0], errors: [0, 0, 0, 0, 0, 1] }, undefined)!;
+  assert.equal(middle(words), "98.33–101.7");
 });
 
 test("on an unknown scale equal values say nothing of how far the mean reaches, and times are never below 0", () => {

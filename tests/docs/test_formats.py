@@ -335,12 +335,15 @@ async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: M
         SUMMARIES[::2],
         calls=[(JUDGE_CALL, None)],
     )  # fmt: skip
+    replay = {"run": errors.meta.id, "file": "r.db", "recorded_at": 1.0, "regrades": True}
+    again = await make_run([result(2, case="c1")], SUMMARIES[:2], settings={"replay": replay})
     agree(
         "compare-1.md",
         [
             compare(f"{run.path}:basic", f"{run.path}:best").document(),
             compare(f"{errors.path}:basic", f"{errors.path}:better").document(),
             compare(f"{judged.path}:basic", f"{judged.path}:best").document(),
+            compare(errors, again).document(),
         ],
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -211,6 +213,103 @@ def test_a_judge_without_a_key_is_named_before_anything_is_sent(
         refused = call("regrade", run, "--with", path, code=2)["error"]
         assert "there is no API key for openai:chat:judge-x" in refused
         assert "OPENAI_API_KEY" in refused
+
+
+PLAIN = """
+from evenhand import Case, EvalSet, Expect
+from evenhand.scorers import Contains
+
+shop = EvalSet("shop", data=[{"id": f"c{i}", "input": f"text {i}"} for i in range(4)])
+
+
+def reply(text: str) -> str:
+    return REPLY
+
+
+@shop.eval
+def answers(case: Case, expect: Expect):
+    output = reply(case.input)
+    expect(output, Contains("WANTED"))
+    RETURN
+
+
+@shop.eval
+def asks(case: Case, expect: Expect):
+    expect(case.input, Contains("text"))
+    return case.input
+"""
+
+
+def plain(reply: str, wanted: str, returns: str = "return output") -> str:
+    """Evals of an application that is plain code: no call of a model can be recorded."""
+    return PLAIN.replace("REPLY", reply).replace("WANTED", wanted).replace("RETURN", returns)
+
+
+def fresh(folder: Path, *words: str) -> str:
+    """What a command prints in a process of its own, which imports the code as it is now."""
+    command = [sys.executable, "-m", "evenhand", *words, "--no-progress"]
+    ended = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode in (0, 1, 3), ended.stderr
+    return ended.stdout
+
+
+def regraded(folder: Path, first: str, now: str) -> tuple[dict[str, Any], str]:
+    """What comes of the outputs of plain code once it was edited: the comparison in JSON, and as text."""
+    file = folder / "a_evals.py"
+    file.write_text(first)
+    run = json.loads(fresh(folder, "run", "a_evals.py", "--json"))["run"]["id"]
+    file.write_text(now)
+    command = ("regrade", run, "--with", "a_evals.py")
+    return json.loads(fresh(folder, *command, "--json"))["comparison"], fresh(folder, *command)
+
+
+def test_outputs_that_changed_code_makes_are_told_and_are_no_difference_of_the_judging(
+    tmp_path: Path,
+):
+    """Named, counted and left out; those of another eval stay."""
+    comparison, text = regraded(
+        tmp_path,
+        plain("'Hello ' + text", "Hello"),
+        plain("('Hi ' if text[-1] in '13' else 'Hello ') + text", "text 1"),
+    )
+    assert comparison["outputs"] == {
+        "same": 6, "others": 2, "unknown": 0, "cases": ["c1", "c3"],
+        "code": ["eval shop: answers"],
+    }  # fmt: skip
+    passed = {o["columns"][0]: o for o in comparison["results"] if o["metric"] == "passed"}
+    assert passed["answers"]["left_out"]["unlike"] == {"with another output": ["c1", "c3"]}
+    assert [one["case"] for one in passed["answers"]["changed"]] == ["c0", "c2"]
+    assert (passed["asks"]["n"], passed["asks"]["left_out"]["unlike"]) == (4, {})
+    assert "2 of 8 outputs differ\n" in text
+    assert "c1, c3. The application's code changed: eval shop: answers" in text
+    assert "the same outputs" not in text
+
+
+@pytest.mark.parametrize(
+    ("returns", "title"),
+    [("return output", "the same outputs"), ("pass", "some outputs not recorded")],
+)
+def test_outputs_are_the_same_ones_only_where_both_runs_have_them(
+    tmp_path: Path, returns: str, title: str
+):
+    """An eval that returns nothing has no output that could be looked at."""
+    now = plain("text", "text 1", returns)
+    comparison, text = regraded(tmp_path, plain("text", "text", returns), now)
+    assert f", {title}\n" in text
+    assert ("the outputs are the same ones" in text) is (returns == "return output")
+    assert (comparison["outputs"]["unknown"] == 0) is (returns == "return output")
+
+
+def test_an_error_of_changed_code_is_an_error_and_no_other_output(tmp_path: Path):
+    """It stays in the comparison, as an error."""
+    now = plain("text.upper() if text[-1] != '3' else text / 2", "TEXT")
+    comparison, _ = regraded(tmp_path, plain("text", "text"), now)
+    assert (comparison["outputs"]["same"], comparison["outputs"]["others"]) == (4, 3)
+    assert comparison["outputs"]["cases"] == ["c0", "c1", "c2"]
+    (answers,) = (o for o in comparison["results"] if o["columns"][0] == "answers")
+    assert (answers["n"], answers["trials_in_error"]) == (1, 1)
 
 
 @pytest.mark.thorough

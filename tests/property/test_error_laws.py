@@ -172,6 +172,10 @@ def test_a_run_says_what_its_trials_come_to(
             ends = in_ends(own, passed, documents)
             _agree((one["rate_least"], one["rate_most"]), ends, (one["low"], one["high"]))
             score = in_ends(own, scored, documents)
+            if one["score"] and score:
+                mean = one["score"]
+                assert (mean["least"], mean["most"]) == pytest.approx(score)
+                assert mean["mean"] == (mean["least"] if mean["least"] == mean["most"] else None)
             if one["score"] and score and one["score"]["low"] is not None:
                 assert 0 <= one["score"]["low"] <= score[0] + 1e-9
                 assert score[1] - 1e-9 <= one["score"]["high"] <= 1

@@ -4,8 +4,11 @@ import { meanOnScale, type Scale } from "./bounded";
 import { some, type Sums } from "./clusters";
 import { FEWEST, meanOfSums, type Clusters } from "./interval";
 
-/** `scaled`: the interval is that of a mean on a known scale, and need not lie evenly around it. */
-export type Mean = Interval & { readonly scaled?: boolean };
+/**
+ * `scaled`: the interval is that of a mean on a known scale, and need not lie evenly around it. `open`: the lowest and the highest mean
+ * that errors leave possible; NaN where those may have had any value.
+ */
+export type Mean = Interval & { readonly scaled?: boolean; readonly open?: Scale };
 
 /**
  * The mean over cases, each of which counts once, with its interval: `mean_of` of `analysis/summaries/rates.py`. On a known scale a trial
@@ -20,11 +23,16 @@ export function meanOf(sums: Sums, scale: Scale | undefined, floor = -Infinity):
   if (n === 0) return null;
   if (scale !== undefined) {
     const [lowest, highest] = both(sums, scale, (means) => meanOnScale(means, scale));
-    if (lowest !== undefined && highest !== undefined) return { value, low: lowest.low, high: highest.high, n, scaled: true };
+    if (lowest !== undefined && highest !== undefined) return { value, low: lowest.low, high: highest.high, n, scaled: true, ...openOf(sums, scale) };
   }
-  if (n < FEWEST || low === high) return { value, low: null, high: null, n };
+  if (n < FEWEST || low === high) return { value, low: null, high: null, n, ...openOf(sums, [NaN, NaN]) };
   const [lowest, highest] = both(sums, [low, high], (means) => meanOfSums({ totals: means, sizes: means.map(() => 1) }));
-  return { value, low: Math.max(floor, lowest?.low ?? NaN), high: highest?.high ?? null, n };
+  return { value, low: Math.max(floor, lowest?.low ?? NaN), high: highest?.high ?? null, n, ...openOf(sums, [low, high]) };
+}
+
+/** The ends between which errors leave a mean, those having the ends of a scale; nothing without errors. */
+function openOf(sums: Sums, scale: Scale): { readonly open?: Scale } {
+  return some(sums.errors) ? { open: both(sums, scale, (means) => means.reduce((sum, mean) => sum + mean, 0) / means.length) as Scale } : {};
 }
 
 /** A mean without its interval, of a run that stopped as soon as it was decided: none allows for that. */

@@ -62,7 +62,8 @@ class Tally {
 
   constructor(rows: number) {
     [this.passed, this.failed, this.errors, this.cluster] = [new Int32Array(rows), new Int32Array(rows), new Int32Array(rows), new Int32Array(rows)];
-    [this.scores, this.latencies] = [new RowSums(rows, this.errors, this.cluster), new RowSums(rows, this.errors, this.cluster)];
+    // An error may have scored anything, but says nothing of time.
+    [this.scores, this.latencies] = [new RowSums(rows, this.errors, this.cluster), new RowSums(rows, new Int32Array(), this.cluster)];
   }
 }
 

@@ -122,10 +122,18 @@ export function ends(of: Mean, form: (value: number) => string = number): string
   return known(of.low) && known(of.high) ? ` [${form(of.low)}${of.scaled === true ? "–" : ", "}${form(of.high)}]` : "";
 }
 
+/** A mean, or the two between which errors leave it: `0.81`, `0.5–1`; `1 ±?` where an error may have had any value. */
+export function middle(of: Mean, form: (value: number) => string = number): string {
+  if (of.open === undefined) return form(of.value);
+  if (Number.isNaN(of.open[0])) return `${form(of.value)} ±?`;
+  const [least, most] = of.open.map((end) => form(end));
+  return least === most ? least! : `${least}–${most}`;
+}
+
 /** A mean, its interval and of how many: `0.81 [0.7, 0.92], 8 cases`; `n 8 of 9` where it is not of all of the cases that are told. */
 export function mean(of: Mean | null, form: (value: number) => string = number, cases = of?.n ?? 0): string {
   if (of === null || of.n === 0) return "no scores";
-  return `${form(of.value)}${ends(of, form)}, ${of.n < cases ? `n ${grouped(of.n)} of ${grouped(cases)}` : count(of.n, "case")}`;
+  return `${middle(of, form)}${ends(of, form)}, ${of.n < cases ? `n ${grouped(of.n)} of ${grouped(cases)}` : count(of.n, "case")}`;
 }
 
 /** A moment, given in seconds since 1970, as the clock here shows it: `2026-11-21 13:38`, with its seconds if need be. */

@@ -5,7 +5,7 @@ import { nextSort, sortsBy, type Key, type Sort, type SortKey } from "../model/o
 import type { Span } from "../model/rate";
 import { fitted } from "../model/names";
 import { apart, counted, type ColumnSummary } from "../model/summary";
-import { count, ends, grouped, interval, mean, money, number, percents, RateBar, seconds, short, signed } from "./marks";
+import { count, ends, grouped, interval, mean, middle, money, number, percents, RateBar, seconds, short, signed } from "./marks";
 import { shown } from "./text";
 
 interface Props {
@@ -87,7 +87,7 @@ function Ends({ of }: { of: ColumnSummary["score"] }) {
   if (of === null) return <>–</>;
   return (
     <>
-      {short(of.value)}
+      {middle(of, short)}
       <span class="head-ends">{ends(of, short)}</span>
     </>
   );

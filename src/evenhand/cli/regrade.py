@@ -91,8 +91,9 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
                 from evenhand.core.wording.words import put
 
                 with printing():
-                    title = f"\n{comparison.first} → {comparison.second}, the same outputs\n"
-                    put(sys.stdout, f"{title}\n{comparison}\n")
+                    outputs = comparison.outputs.title if comparison.outputs else ""
+                    title = f"{comparison.first} → {comparison.second}, {outputs}"
+                    put(sys.stdout, f"\n{title}\n\n{comparison}\n")
         word = verdict_of(graded)
         code = exit_code(word, finished.ending.status, finished.ending.signal, session)
         return notified(graded, word, code or (USAGE if plan.broken else code), session)

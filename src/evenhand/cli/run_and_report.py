@@ -323,7 +323,7 @@ def _source(settings: Settings, *, offline: bool) -> str:
     if settings.replay is not None:
         rest = "what is missing is asked" if settings.replay_asks else "nothing is sent"
         if settings.regrades:
-            return f" · outputs of {safe_text(settings.replay.header.name)}, only judges are called"
+            return f" · replies of {safe_text(settings.replay.header.name)}, only judges are asked"
         return f" · replayed from {safe_text(settings.replay.header.name)}, {rest}"
     return SCRIPTED if offline else ""
 

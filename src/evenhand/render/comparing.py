@@ -19,6 +19,7 @@ from evenhand.analysis.comparison.comparison_results import (
 )
 from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource
 from evenhand.analysis.comparison.pairing import with_verdicts
+from evenhand.analysis.comparison.regraded_outputs import RegradedOutputs
 from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.frames import Framed, Table
 from evenhand.core.arguments import checked
@@ -128,14 +129,16 @@ def compare(
     compared, around = compared_runs(
         a, b, metrics=chosen, margin=margin, cluster=cluster, lower=less, earlier=before
     )
-    return replace(Comparison(**vars(compared)), notes=tuple(_notes(around)))
+    return replace(Comparison(**vars(compared)), notes=tuple(_notes(around, compared.outputs)))
 
 
-def _notes(around: Circumstances) -> Iterator[str]:
+def _notes(around: Circumstances, outputs: RegradedOutputs | None) -> Iterator[str]:
     """What else there is to know of a comparison."""
     first, second = around.runs
     yield from filter(None, map(_unfinished, around.runs))
     yield from filter(None, (replay_note(run.meta) for run in around.runs))
+    if outputs is not None:
+        yield from outputs.notes()
     if second.cached and first.meta.id != second.meta.id and not replay_note(second.meta):
         yield (
             f"{second.name} took {second.cached:,} of {count(second.calls, 'answer')} from the cache:"

@@ -15,6 +15,7 @@ from evenhand.analysis.comparison.comparison_results import (
     ends,
 )
 from evenhand.analysis.comparison.judged_differences import CompareJudgedDifference
+from evenhand.analysis.comparison.regraded_outputs import RegradedOutputs
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.json_shapes import finite, is_array, is_object
 from evenhand.core.record import Record
@@ -231,6 +232,13 @@ class CompareDocument(Record, frozen=True, kw_only=True):
     judged: Annotated[
         list[CompareJudgedDifference],
         Key("the judged metrics of each pair of variants; empty without a judge"),
+    ]
+    outputs: Annotated[
+        RegradedOutputs | None,
+        Key(
+            "how far the outputs of both are the same",
+            null="neither run judges those of the other again",
+        ),
     ]
     notes: Annotated[list[str], Key("what was left out, and why")]
 

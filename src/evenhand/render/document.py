@@ -35,6 +35,7 @@ from evenhand.analysis.trust.canaries import canaries_of
 from evenhand.analysis.trust.requirements import requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.document import as_object, filled
+from evenhand.core.json_shapes import finite
 from evenhand.core.run import Decided, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -244,4 +245,7 @@ def _side_row(side: Decisions) -> RunSide:
 
 def _mean_row(mean: Mean | None) -> RunMean | None:
     """A mean and the ends of its interval; null where an end is not known."""
-    return mean and RunMean(mean=mean.value, low=mean.low, high=mean.high)
+    if mean is None:
+        return None
+    least, most = map(finite, mean.ends or (mean.value, mean.value))
+    return RunMean(mean=mean.known, least=least, most=most, low=mean.low, high=mean.high)

@@ -85,7 +85,14 @@ class RunConfiguration(Record, frozen=True, kw_only=True):
 class RunMean(Record, frozen=True, kw_only=True):
     """A mean over cases."""
 
-    mean: Annotated[float | None, Key("over the cases", "the number's", null="not known")]
+    mean: Annotated[
+        float | None, Key("over the cases", "the number's", null="errors leave it open")
+    ]
+    least: Annotated[
+        float | None,
+        Key("the lowest that errors leave possible", "the number's", null="any number"),
+    ]
+    most: Annotated[float | None, Key("the highest", "the number's", null="any number")]
     low: Annotated[
         float | None, Key("the lower end of the 95 % interval", "the number's", null="not known")
     ]

@@ -137,7 +137,10 @@ class RunTrial(Record, frozen=True, kw_only=True):
         float | None,
         Key("all its calls, judges' included", "US dollars", null="a price is not known"),
     ]
-    named_scores: Annotated[Mapping[str, Any], Key("numbers by metric", "the metrics'")]
+    named_scores: Annotated[
+        Mapping[str, Any],
+        Key("numbers by metric; those that an error leaves open are left out", "the metrics'"),
+    ]
     outcomes: Annotated[list[RunOutcome], Key("one for each expectation")]
     description: Annotated[str, Key("the case's line for people")]
     prompt: Annotated[str, Key("the subject's prompt as sent")]

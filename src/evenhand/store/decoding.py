@@ -26,6 +26,16 @@ class OutputOnly(msgspec.Struct):
     output: object = None
 
 
+class PlacedOutput(msgspec.Struct):
+    """As much of a result as it takes to look whether another run has that output in the same place."""
+
+    case: str
+    variant: int
+    repeat: int
+    outcome: str
+    output: object = None
+
+
 class CostedTrial(msgspec.Struct, gc=False):
     """As much of a result as it takes to know what its calls cost, whoever paid for them."""
 
@@ -211,6 +221,7 @@ read_result = _reader(TrialResult, _with_sound_answer)
 """The result that this JSON holds. Raises what `store.opened.readable` tells as a damaged file."""
 
 read_output = _reader(OutputOnly)
+read_placed_output = _reader(PlacedOutput)
 read_costed = _reader(CostedTrial)
 read_named_scores = _reader(NamedScores)
 read_measured = _reader(MeasuredTrial)

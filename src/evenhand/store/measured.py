@@ -11,6 +11,7 @@ from msgspec import field
 from evenhand.core.record import MutableRecord
 from evenhand.core.score import Scale, mean_by_weight, unknown
 from evenhand.store.decoding import MeasuredTrial, read_measured
+from evenhand.store.open_numbers import NumberedOutcome
 from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
 
@@ -121,19 +122,6 @@ class FurtherNumbers(Generic[K]):
                 pass
             elif any(metric in self._names.get(name, (metric,)) for name in names):
                 yield key, None
-
-
-class NumberedOutcome(Protocol):
-    """As much of an expectation's outcome as says which numbers it gives."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def metric(self) -> str: ...
-    @property
-    def outcome(self) -> str: ...
-    @property
-    def named(self) -> Mapping[str, float]: ...
 
 
 class NumberedTrial(Protocol):

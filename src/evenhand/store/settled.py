@@ -7,6 +7,8 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
+from msgspec.structs import replace
+
 from evenhand.core.encoding import decode
 from evenhand.core.run import Judged, TrialResult
 from evenhand.store.calls import sound
@@ -14,6 +16,7 @@ from evenhand.store.decoding import read_result
 from evenhand.store.detail import DESCRIBED, PIECES, WHOLE, read_description, whole
 from evenhand.store.encoding import read_text
 from evenhand.store.labels.label import Label, LabelValue
+from evenhand.store.open_numbers import OpenNumbers
 from evenhand.store.opened import ReadsRun, readable
 
 _TAKE = (int, int, str)
@@ -37,8 +40,7 @@ class SettledTrials(ReadsRun):
                 f"{WHOLE.format(table=self._run.table())} where t.idx >= ? order by t.idx limit ?",
                 (first, -1 if limit is None else limit),
             )
-            for row in rows:
-                yield read_result(whole(row))
+            yield from self._decoded(map(whole, rows))
 
     def takes(self) -> Iterator[tuple[int, int, str]]:
         """The settled trials as (place in the plan, take, outcome): of each, the take that counts."""
@@ -144,8 +146,7 @@ class SettledTrials(ReadsRun):
                 f"{WHOLE.format(table=self._run.table())} where t.outcome = ? order by t.idx limit ?",
                 (outcome, limit),
             )
-            for row in rows:
-                yield read_result(whole(row))
+            yield from self._decoded(map(whole, rows))
 
     def at(self, places: Iterable[int]) -> Iterator[TrialResult]:
         """The trials at these places in the plan, as far as they are settled."""
@@ -191,9 +192,14 @@ class SettledTrials(ReadsRun):
     def _with(self, sign: bytes) -> Iterator[TrialResult]:
         """The trials in which this is written, in the plan's order. Python looks four times as fast as SQLite."""
         with readable(self._run.path):
-            for result in self.results():
-                if sign in result:
-                    yield read_result(result)
+            yield from self._decoded(result for result in self.results() if sign in result)
+
+    def _decoded(self, results: Iterable[bytes]) -> Iterator[TrialResult]:
+        """Results as values, without numbers of which a part is missing."""
+        numbers = OpenNumbers(self.results)
+        for trial in map(read_result, results):
+            known = numbers.known(trial)
+            yield trial if known is trial.named_scores else replace(trial, named_scores=known)
 
 
 def warning_sign(start: str) -> bytes:

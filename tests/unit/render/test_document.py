@@ -207,15 +207,19 @@ async def test_repeats_tell_how_many_pass_once_and_every_time(make_run: Make) ->
     assert always["low"] == pytest.approx(wilson(2, 5)[0])
     assert always["high"] == pytest.approx(wilson(3, 5)[1])
     score = read["rates"][0]["score"]
-    assert score["mean"] == pytest.approx((1 + 1 + 2 / 3 + 0 + 2 / 3) / 5)
-    assert score["low"] < score["mean"] < score["high"]
+    assert score["mean"] is None
+    ends = [(1 + 1 + 1 / 3 + 0 + end) / 5 for end in (2 / 3, 1)]
+    assert [score["least"], score["most"]] == pytest.approx(ends)
+    assert score["low"] < score["least"] < score["most"] < score["high"]
 
 
 async def test_without_repeats_there_are_no_tries(make_run: Make) -> None:
     """And the mean score of a single case has an interval over most of its scale."""
     read, _ = written(await make_run([result(0)]))
     assert read["rates"][0]["tries"] == []
-    assert read["rates"][0]["score"] == {"mean": 1, "low": wilson(1, 1)[0], "high": 1}
+    assert read["rates"][0]["score"] == {
+        "mean": 1, "least": 1, "most": 1, "low": wilson(1, 1)[0], "high": 1,
+    }  # fmt: skip
 
 
 def test_json_text_keeps_the_order_of_keys() -> None:

@@ -16,7 +16,14 @@ from msgspec.structs import replace
 
 from evenhand.analysis.comparison.case_values import BUILT_IN, CaseIds, Seen, read
 from evenhand.analysis.comparison.comparison_results import Compared, ComparedRuns
-from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of
+from evenhand.analysis.comparison.comparison_sides import (
+    LISTED,
+    RunSource,
+    Side,
+    matched,
+    matched_variants,
+    side_of,
+)
 from evenhand.analysis.comparison.drawn_part import Earlier, drawn_of
 from evenhand.analysis.comparison.earlier_runs import Scores, earlier_runs
 from evenhand.analysis.comparison.judged_differences import (
@@ -27,7 +34,8 @@ from evenhand.analysis.comparison.judged_differences import (
     on_cases_of_both,
 )
 from evenhand.analysis.comparison.pairing import once, paired, undirected, with_verdicts
-from evenhand.analysis.comparison.same_test import Likeness, other_evals, same_outputs, withheld_of
+from evenhand.analysis.comparison.regraded_outputs import regraded_outputs
+from evenhand.analysis.comparison.same_test import Likeness, judged_again, other_evals, withheld_of
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.trust.run_basis import system_of
 from evenhand.core.definition import brief
@@ -133,13 +141,19 @@ def compared_runs(
         first, second = side_of(a, stack), side_of(b, stack)
         pairs, alone = matched(first, second)
         _check_sides(first, second, pairs)
-        everywhere = withheld_of(first, second)
         variants = first.run.meta.variants, second.run.meta.variants
         ids = CaseIds()
         history = _history(first, second, earlier, stack)
         mine = read(first.run, {i for i, _ in pairs}, metrics, cluster, ids, more=history.repeats)
         renamed = same_input(first.run, second.run)
         theirs = read(second.run, {j for _, j in pairs}, metrics, cluster, ids, renamed)
+        outputs, others = None, dict[tuple[int, int], Collection[str]]()
+        # Another variant's outputs, which somebody may name, are judged again by nobody.
+        if judged_again(first.run.meta, second.run.meta) and (
+            {*pairs} <= {*matched_variants(*variants)[0]}
+        ):
+            outputs, others = regraded_outputs(first.run, second.run, pairs, renamed)
+        everywhere = withheld_of(first, second, outputs)
         names = column_names(variants[0]), column_names(variants[1])
         columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
         before = JudgedRun(first.run)
@@ -169,7 +183,7 @@ def compared_runs(
             mine[i],
             theirs[j],
             withheld=everywhere or (other if not named else ""),
-            judging=same_outputs(first.run.meta, second.run.meta),
+            others=None if outputs is None else others.get((i, j), ()),
             one_run=first.run.meta.id == second.run.meta.id,
         )
         measured = mine[i].metrics.keys(), theirs[j].metrics.keys()
@@ -223,6 +237,7 @@ def compared_runs(
             if each.place not in apart and not everywhere
         ),
         in_full=_in_full(variants, pairs, columns_of),
+        outputs=outputs,
     )
     return compared, Circumstances(
         runs=runs,

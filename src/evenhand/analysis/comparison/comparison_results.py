@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.analysis.comparison.judged_differences import JudgedDifference
+from evenhand.analysis.comparison.regraded_outputs import RegradedOutputs
 from evenhand.analysis.summaries.frames import Kinds
 from evenhand.core.json_shapes import finite
 from evenhand.core.record import Record
@@ -183,6 +184,7 @@ class ComparedRuns:
         notes: What else there is to know: columns without a counterpart, metrics of one side, runs that did not finish.
         judged: The judged metrics of each pair of columns, corrected where people labelled them.
         in_full: The names of each pair of columns in full, where tables cut them.
+        outputs: How far the outputs of both are the same; None where neither judges those of the other again.
     """
 
     first: str
@@ -195,6 +197,7 @@ class ComparedRuns:
     in_full: Mapping[tuple[str, str], tuple[str, str]] = field(
         default_factory=dict[tuple[str, str], tuple[str, str]]
     )
+    outputs: RegradedOutputs | None = None
 
     @property
     def verdict(self) -> Word:

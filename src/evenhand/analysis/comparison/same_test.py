@@ -9,13 +9,14 @@ The variants of one run are looked at too: bounds and scorers may hang on what i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from evenhand.analysis.comparison.case_tests import Change, TestChanges
 from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
 from evenhand.analysis.comparison.comparison_sides import Side
+from evenhand.analysis.comparison.regraded_outputs import RegradedOutputs
 from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.run import RunMeta
 from evenhand.core.score import Scale
@@ -72,8 +73,14 @@ def chosen_note(cases: str, chosen: str) -> str:
     return f"{cases} {chosen}: cases chosen by their outcome come out differently the next time by chance alone"
 
 
-def withheld_of(first: Side, second: Side) -> str:
-    """Why nothing can be concluded from any difference of two runs, in words; empty where something can."""
+def withheld_of(first: Side, second: Side, outputs: RegradedOutputs | None) -> str:
+    """Why nothing can be concluded from any difference of two runs, in words; empty where something can.
+
+    Args:
+        first: The one.
+        second: The other.
+        outputs: How far their outputs are the same; None where neither judges those of the other again.
+    """
     chosen = {
         side.beside(other): words
         for side, other in ((first, second), (second, first))
@@ -83,13 +90,18 @@ def withheld_of(first: Side, second: Side) -> str:
         return "; ".join(
             chosen_note(f"the cases of {name}", words) for name, words in chosen.items()
         )
-    if same_outputs(first.run.meta, second.run.meta):
-        return "the outputs are the same ones: what differs is how they were judged"
-    return ""
+    if outputs is None:
+        return ""
+    if outputs.unknown:
+        return "one run judges the other's outputs again, and some outputs are not recorded"
+    return "the outputs are the same ones: what differs is how they were judged"
 
 
-def same_outputs(first: RunMeta, second: RunMeta) -> bool:
-    """Whether one run judges the outputs of the other, or both those of a third one."""
+def judged_again(first: RunMeta, second: RunMeta) -> bool:
+    """Whether one run was to judge the outputs of the other again, or both those of a third one.
+
+    Code of the application runs again all the same: `regraded_outputs` says whether the outputs are the same ones.
+    """
     # Two columns of one run: each has outputs of its own.
     if first.id == second.id:
         return False
@@ -117,7 +129,8 @@ class Likeness:
         mine: The first.
         theirs: The second.
         withheld: Why nothing can be concluded from any difference between the two; empty where something can.
-        judging: Both have the same outputs: cases that are judged otherwise are what is looked for, and stay.
+        others: One judges the outputs of the other again: cases that are judged otherwise are what is looked for, and
+            stay, but for those with another output, by id. None where neither does.
         one_run: Both are of one run, so that a case says the same in both.
     """
 
@@ -127,12 +140,12 @@ class Likeness:
         theirs: Seen,
         *,
         withheld: str = "",
-        judging: bool = False,
+        others: Collection[str] | None = None,
         one_run: bool = False,
     ) -> None:
         self.withheld = withheld
         self._mine, self._theirs = mine, theirs
-        self._judging = judging
+        self._others = others
         self._changes = TestChanges(mine.tests, theirs.tests, self._places(), one_run=one_run)
 
     def _places(self) -> Iterator[tuple[int, int]]:
@@ -143,8 +156,8 @@ class Likeness:
 
     def why_not(self, metric: str, number: int) -> str:
         """Why a case that both have can't be compared in a metric, in words; empty where it can."""
-        if self._judging:
-            return ""
+        if self._others is not None:
+            return "with another output" if self._mine.cases.ids[number] in self._others else ""
         one, two = self._mine.cases.place_of(number), self._theirs.cases.place_of(number)
         if parts := self._changes.of_case(one, two):
             return f"with {part_words(parts)}"

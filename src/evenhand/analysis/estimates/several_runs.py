@@ -13,7 +13,9 @@ from statistics import fmean
 
 from msgspec.structs import replace
 
-from evenhand.analysis.comparison.same_test import other_evals, same_outputs
+from evenhand.analysis.comparison.comparison_sides import matched_variants
+from evenhand.analysis.comparison.regraded_outputs import regraded_outputs
+from evenhand.analysis.comparison.same_test import judged_again, other_evals
 from evenhand.analysis.trust.judgements.judged import Judgements, judgements
 from evenhand.analysis.trust.power import Pilot, pilot_of
 from evenhand.analysis.trust.power_document import PowerJudge, PowerWording
@@ -49,7 +51,8 @@ def pilot_of_runs(runs: Sequence[RunFile]) -> Pilot:
     again, worded = [judged[0]], [first]
     for run, judges in zip(others, judged[1:], strict=True):
         same_words = _words_of_judge(judges) == _words_of_judge(judged[0])
-        if same_outputs(first.meta, run.meta) and same_words:
+        if judged_again(first.meta, run.meta) and same_words:
+            _look_at_outputs(first, run)
             _look_at_answers(run)
             again.append(judges)
         else:
@@ -66,6 +69,17 @@ def _words_of_judge(judged: Judgements) -> Mapping[str, set[str]]:
     for (metric, _), one in judged.metrics.items():
         words.setdefault(metric, set()).update(one.instruments)
     return words
+
+
+def _look_at_outputs(first: RunFile, run: RunFile) -> None:
+    """That a run judged the outputs of the first, and none that today's code made of the same replies."""
+    pairs, *_ = matched_variants(first.meta.variants, run.meta.variants)
+    outputs, _ = regraded_outputs(first, run, pairs, {})
+    if outputs.others:
+        raise UsageError(
+            f"run {short_id(run.meta.id)} has other outputs than run {short_id(first.meta.id)}: {outputs.title}",
+            hint="Judge the outputs again with the application's code as it was.",
+        )
 
 
 def _look_at_answers(run: RunFile) -> None:

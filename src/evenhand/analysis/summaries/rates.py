@@ -281,6 +281,8 @@ class Mean(Record, frozen=True):
         high: The upper end, had they been as high as can be.
         cases: How many cases, or clusters of them, have a value.
         on_scale: Whether the interval is that of a known scale, and so lies on it; otherwise it is Student's.
+        ends: The lowest and the highest mean that errors leave possible, as those of the interval; None without errors.
+            Both are NaN where an error may have had any value.
     """
 
     value: float
@@ -288,19 +290,31 @@ class Mean(Record, frozen=True):
     high: float | None
     cases: int
     on_scale: bool = False
+    ends: tuple[float, float] | None = None
+
+    @property
+    def known(self) -> float | None:
+        """The mean as one number; None where errors leave it open."""
+        return self.value if self.ends is None or self.ends[0] == self.ends[1] else None
 
     def cell(self, text: Callable[[float], str], unknown: str) -> str:
         """The mean for a table: `4.67 [3.81–4.95]` on a known scale, otherwise `104 ±8`.
+
+        Where errors leave it open, it is a range as a rate is: `0.50–1.00 [0.09–1.00]`.
 
         Args:
             text: Writes a number.
             unknown: Stands in the place of an interval that nobody knows.
         """
+        least, most = map(text, self.ends or (self.value, self.value))
+        if self.ends and math.isnan(self.ends[0]):
+            return f"{text(self.value)} ±?"
+        mean = most if least == most else f"{least}–{most}"
         if self.low is None or self.high is None:
-            return text(self.value) + unknown
-        if self.on_scale:
-            return f"{text(self.value)} [{text(self.low)}–{text(self.high)}]"
-        return f"{text(self.value)} ±{text(self.high - self.value)}"
+            return mean + unknown
+        if self.on_scale or self.ends:
+            return f"{mean} [{text(self.low)}–{text(self.high)}]"
+        return f"{mean} ±{text(self.high - self.value)}"
 
 
 def mean_cell(
@@ -353,17 +367,19 @@ def mean_of(
     ends = scale or (min(means), max(means))
     # A million floats, of which nothing is needed from here on.
     del means
+    broken = any(sums.errors)
     # Student's interval of values that are all alike has no width: it would claim to be sure.
     if scale is None and (n < FEWEST or ends[0] == ends[1]):
-        return Mean(value, None, None, n)
+        return Mean(value, None, None, n, ends=(math.nan, math.nan) if broken else None)
     interval = mean_of_sums if scale is None else partial(mean_on_scale, scale=scale)
     least = interval(sums.units(ends[0]))
     # Without errors both are the same, and the second costs as much as the first.
-    most = interval(sums.units(ends[1])) if any(sums.errors) else least
+    most = interval(sums.units(ends[1])) if broken else least
     low = least and least[1]
     if low is not None and floor is not None:
         low = max(floor, low)
-    return Mean(value, low, most and most[2], n, scale is not None)
+    open_ = (sums.mean(ends[0]), sums.mean(ends[1])) if broken else None
+    return Mean(value, low, most and most[2], n, scale is not None, open_)
 
 
 class _Sums:
@@ -381,6 +397,10 @@ class _Sums:
         """The mean of each case that has a value."""
         sums = zip(self.totals, self.values, strict=True)
         return array("d", (total / values for total, values in sums if values))
+
+    def mean(self, end: float) -> float:
+        """The mean over the cases, errors having this value."""
+        return math.fsum(mean for mean, _ in self.units(end)) / len(self.totals)
 
     def units(self, end: float) -> Iterator[tuple[float, int]]:
         """Each case's mean, its errors having this value, and its weight."""

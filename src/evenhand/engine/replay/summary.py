@@ -73,7 +73,7 @@ def replay_line(run: RunFile) -> str:
         rest = ", what that saved isn't known"
     else:
         rest = f", {money(saved)} saved"
-    what = "outputs of" if source.regrades else "replayed from"
+    what = "replies of" if source.regrades else "replayed from"
     return f"{what} {source.name}, recorded {when}: {count(calls, 'call')}{rest}"
 
 
@@ -82,7 +82,7 @@ def replay_note(meta: RunMeta) -> str:
     source = replayed(meta)
     if source is None:
         return ""
-    what = "judges outputs of" if source.regrades else "replays"
+    what = "regrades" if source.regrades else "replays"
     return f"{short_id(meta.id)} {what} {source.name}: answers that both have are the same ones"
 
 

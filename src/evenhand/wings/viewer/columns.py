@@ -16,9 +16,10 @@ from evenhand.core.json_shapes import is_array
 from evenhand.core.numbered import NumberedTexts
 from evenhand.core.run import full_cost
 from evenhand.core.score import TRIGGER_MEASURES
-from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
+from evenhand.store.decoding import NO_JSON, SearchedTrial, read_named_scores, read_searched
 from evenhand.store.encoding import written_case
 from evenhand.store.groups import Groups
+from evenhand.store.open_numbers import OpenNumbers
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
 from evenhand.store.settled import metric_sign, warning_sign
@@ -98,7 +99,12 @@ class _Clusters:
 
 def _trials_of(run: RunFile) -> Iterator[SearchedTrial]:
     with readable(run.path):
-        yield from map(read_searched, run.results())
+        numbers = OpenNumbers(run.results)
+        for result in run.results():
+            trial = read_searched(result)
+            if trial.named_scores and any(one.outcome == "error" for one in trial.outcomes):
+                trial.named_scores = dict(numbers.known(read_named_scores(result)))
+            yield trial
 
 
 def _made(

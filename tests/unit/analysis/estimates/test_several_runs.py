@@ -92,6 +92,16 @@ async def test_answers_of_the_cache_are_no_second_answers(make_run: Make):
         pilot_of_runs([first, second])
 
 
+async def test_other_outputs_say_nothing_of_how_the_judge_varies(make_run: Make):
+    """Today's code made them of the same replies, so the judge was asked about something else."""
+    first = await make_run(judged(lambda i: i % 4 > 0), PLAIN)
+    trials = judged(lambda i: i % 4 > 0)
+    trials[3] = replace(trials[3], output="another one")
+    second = await again(make_run, first, trials)
+    with pytest.raises(UsageError, match=r"other outputs than run .*: 1 of 40 outputs differ"):
+        pilot_of_runs([first, second])
+
+
 async def test_another_wording_has_a_part_that_cases_do_not_change(make_run: Make):
     """One prompt passes a quarter, the other three quarters: half of the square of their difference."""
     first = await make_run(judged(lambda i: i % 8 < 2), PLAIN)

@@ -11,6 +11,7 @@ from tests.unit.conftest import Make, result
 from evenhand.analysis.comparison.comparison_sides import Column
 from evenhand.analysis.filters.where import narrow
 from evenhand.analysis.summaries.rates import Mean, known_scale, mean_cell, mean_of, rates, repeats
+from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import interval, seconds
 from evenhand.render.comparing import compare
@@ -46,6 +47,33 @@ def test_a_trial_in_error_may_have_had_any_score_of_the_scale():
     assert low is not None
     assert high is not None
     assert (broken.value, broken.low, broken.high) == (4, low.low, high.high)
+
+
+def test_a_mean_that_errors_leave_open_is_a_range_as_a_rate_is():
+    """One case of two is in error: a point would be the mean of the other one alone."""
+    one = mean_of([(1.0, 1, 0), (0.0, 0, 1)], (0, 1))
+    assert one is not None
+    assert one.ends == (0.5, 1.0)
+    assert mean_cell(one) == "0.50–1.00 [0.09–1.00]"
+    sure = mean_of([(1.0, 1, 0), (0.0, 0, 0)], (0, 1))
+    assert sure is not None
+    assert sure.ends is None
+    # Of an unknown scale it may have had anything that a case has; of one case nobody knows what that is.
+    words = [(float(n), 1, 0) for n in (90, 100, 110, 104, 96)]
+    assert mean_cell(mean_of([*words, (0.0, 0, 1)])).startswith("98.33–101.67 [")
+    assert mean_cell(mean_of([(7.0, 1, 0), (0.0, 0, 1)]), unknown="") == "7.00 ±?"
+
+
+async def test_a_mean_that_errors_leave_open_is_no_number_in_the_document(make_run: Make):
+    """Neither is one of which nobody knows how far off it is."""
+    run = await make_run([result(0), result(1, ok=None)])
+    assert document(run)["rates"][0]["score"] | {"low": 0, "high": 0} == {
+        "mean": None, "least": 0.5, "most": 1.0, "low": 0, "high": 0,
+    }  # fmt: skip
+    outcome = Outcome("words", "pass", 7.0)
+    scaled = [result(0, score=7.0, outcomes=(outcome,)), result(1, ok=None)]
+    mean = document(await make_run(scaled))["rates"][0]["score"]
+    assert (mean["mean"], mean["least"], mean["most"]) == (None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,8 @@ def _named(meta: RunMeta, sample: Seen) -> Iterator[tuple[str, float]]:
         mean = mean_in(meta, mean_of(sums, sample.scales.get(name)))
         if mean is None:
             continue
-        yield name, mean.value
+        if mean.known is not None:
+            yield name, mean.known
         for end, value in (("low", mean.low), ("high", mean.high)):
             if value is not None:
                 yield f"{name}_{end}", value
