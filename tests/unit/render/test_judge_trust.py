@@ -502,6 +502,18 @@ async def test_agreement_among_people_is_told_with_how_much_it_rests_on(make_run
     assert "people among each other 1.00 α, on 2 outputs" in lines
 
 
+async def test_where_all_is_labelled_more_cases_are_advised_and_not_more_labels(make_run: Make):
+    """Of 40 outputs nobody labels 50."""
+    (all_,) = calibrate(label(await a_run(make_run, 40), lambda i: i % 10 < 7, size=40)).judges
+    more = "50 or more make this firm"
+    assert (
+        f"40 labels are few: {more}, which takes more cases than the 40 judged here"
+        in all_.warnings
+    )
+    (part,) = calibrate(label(await a_run(make_run, 200), lambda i: i % 10 < 7, size=40)).judges
+    assert f"40 labels are few: {more}" in part.warnings
+
+
 async def test_few_labelled_failures_show_nothing_and_what_to_label_is_said(make_run: Make):
     """Three outputs that a judge passes wrongly don't show that it is no better than chance."""
     run = label(await a_run(make_run), lambda i: i % 40 != 1, size=60)

@@ -61,9 +61,7 @@ from evenhand.analysis.trust.scores_calibrated import (
     scored_metrics,
 )
 from evenhand.analysis.trust.trust_rules import (
-    FEW,
     FEW_OF_A_KIND,
-    FEWEST,
     LOOKED,
     NO_VERDICT,
     TELLS_APART,
@@ -74,6 +72,7 @@ from evenhand.analysis.trust.trust_rules import (
     bound_to,
     estimate_row,
     evidence_of,
+    few_labels,
     is_equivalent,
     labels_are,
     too_little,
@@ -169,8 +168,8 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     def warnings(self) -> list[str]:
         """What to keep in mind, a line each."""
         notes: list[str] = []
-        if FEWEST <= self.verdicts.labels < FEW:
-            notes.append(f"{labels_are(self.verdicts.labels)} few: {FEW} or more make this firm")
+        if few := few_labels(self.verdicts.labels, self.verdicts.items):
+            notes.append(few)
         if self.errors:
             notes.append(f"{count(self.errors, 'output')} left out: {NO_VERDICT}")
         if self.unused:

@@ -79,6 +79,19 @@ def labels_are(number: int) -> str:
     return f"{count(number, 'label')} {'is' if number == 1 else 'are'}"
 
 
+def few_labels(number: int, population: int) -> str:
+    """That labels are few, and what to do about it; empty for enough, and for too few for a verdict.
+
+    Args:
+        number: How many there are.
+        population: How many outputs, or pairs, could be labelled.
+    """
+    if not FEWEST <= number < FEW:
+        return ""
+    add = "" if population >= FEW else f", which takes more cases than the {population} judged here"
+    return f"{labels_are(number)} few: {FEW} or more make this firm{add}"
+
+
 def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:
     """A number and its interval, in the keys of documents."""
     return None if estimate is None else estimate._asdict()
