@@ -172,3 +172,34 @@ def test_errors_alone_are_undecided(evenhand: Run, tmp_path: Path):
         assert (several.code, document["verdict"]) == (3, "undecided")
         for result in document["results"]:
             assert (result["verdict"], result["low"], result["p"]) == ("undecided", None, 1)
+
+
+def test_runs_of_chosen_cases_that_have_none_in_common_name_what_chose_them(
+    evenhand: Run, tmp_path: Path
+):
+    """Their ids are no reason: they stay."""
+    asked(evenhand, tmp_path, ["yes {{q}}"])
+    for cases in ("question [0-4]$", "question [5-9]$"):
+        assert evenhand("run", "--no-progress", "--filter", cases).code == 0
+    told = evenhand("compare", "latest~1", "latest")
+    assert told.code == 2
+    assert "ran --filter 'question [0-4]$'" in told.err
+    assert "Run the same cases in both" in told.err
+    assert "`id` that stays" not in told.err
+
+
+def test_history_says_that_an_eval_has_another_name(evenhand: Run, tmp_path: Path):
+    """And not its prompt, whose variants keep theirs."""
+    text = (
+        "from evenhand import EvalSet\n"
+        "evals = EvalSet('desk', data=[{'input': 'a'}], over={'tone': ['plain', 'warm']})\n"
+        "@evals.eval\ndef NAME(case, tone, expect):\n    expect(True, 'holds')\n    return tone\n"
+    )
+    for name in ("answers", "replies"):
+        for file in tmp_path.glob("*_evals.py"):
+            file.unlink()
+        # A file of its own: in this process, a module stays what it was.
+        (tmp_path / f"{name}_evals.py").write_text(text.replace("NAME", name))
+        assert evenhand("run", "--no-progress").code == 0
+    lines = [line for line in evenhand("runs", "history").out.splitlines() if "┄" in line]
+    assert lines == ["┄ eval: replies instead of answers"]

@@ -91,7 +91,7 @@ export interface RunSummary {
 
 /** Something that is otherwise. */
 export interface RunChange {
-  readonly kind: "judge" | "data" | "expectation" | "prompt" | "model";
+  readonly kind: "judge" | "data" | "expectation" | "eval" | "prompt" | "model";
   readonly text: string;
 }
 

@@ -105,7 +105,7 @@ def code_for_gate(gate: Gate, signal: int = 0, undecided: str = "") -> int:
     if gate.verdict == "undecided" and gate.status in ("finished", "decided"):
         if undecided == "fail":
             return FAILED
-        return PASSED if undecided == "pass" and not gate.errors_decide else NO_VERDICT
+        return PASSED if undecided == "pass" and not gate.never_passes else NO_VERDICT
     return {"worse": FAILED, "undecided": NO_VERDICT}.get(gate.verdict, PASSED)
 
 

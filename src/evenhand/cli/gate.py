@@ -434,7 +434,5 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":
-        whole = gate.status in ("finished", "decided")
-        why = "errors could turn it" if whole else "the run did not finish"
-        tell(f"undecided does not count as pass here: {why}")
+        tell(f"undecided does not count as pass here: {gate.never_passes}")
     return code

@@ -129,7 +129,19 @@ def compare(
     compared, around = compared_runs(
         a, b, metrics=chosen, margin=margin, cluster=cluster, lower=less, earlier=before
     )
-    return replace(Comparison(**vars(compared)), notes=tuple(_notes(around, compared.outputs)))
+    notes = [*_judge_again(compared, around), *_notes(around, compared.outputs)]
+    return replace(Comparison(**vars(compared)), notes=tuple(notes))
+
+
+def _judge_again(compared: ComparedRuns, around: Circumstances) -> Iterator[str]:
+    """What to do where two runs were judged by different judges."""
+    first, second = (run.meta.id for run in around.runs)
+    if first != second and any(one.other_judge for one in compared.results):
+        names = [quote(called(Path.cwd(), run.path)) for run in around.runs]
+        yield (
+            "to compare the application, regrade the first run with the new judge:"
+            f" evenhand regrade {names[0]} --with PATH, then evenhand compare latest {names[1]}"
+        )
 
 
 def _notes(around: Circumstances, outputs: RegradedOutputs | None) -> Iterator[str]:

@@ -36,7 +36,7 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.judged_rates import MANY, crowd_lines, crowded, doubt_about
+from evenhand.render.judged_rates import MANY, crowd_lines, crowded, doubt_about, stale_words
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 
@@ -271,7 +271,7 @@ def _doubt(each: JudgedDifference) -> str:
 def _lack(rate: JudgedRate) -> str:
     """What a rate has in place of a calibration that corrects it."""
     if rate.status == "stale":
-        return f"a stale calibration ({', '.join(rate.changed)} changed)"
+        return f"a stale calibration ({stale_words(rate.changed)})"
     if rate.status == "fresh":
         return "labels that correct nothing (see `evenhand calibrate`)"
     return "no calibration"
@@ -473,7 +473,7 @@ def below(result: Compared) -> Iterator[str]:
             what = f"which leaves {count(len(result.unsettled), 'case')} open"
             note += f", {what}: {_list(result.unsettled)}"
         yield note
-    if result.judges is not None:
+    if result.judges is not None and not result.other_judge:
         note = (", ".join(side) or "nobody" for side in result.judges)
         yield "! not judged alike: {} in the first, {} in the second".format(*note)
 

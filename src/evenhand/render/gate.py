@@ -141,18 +141,24 @@ def _because(result: GateResult) -> str:
     if compared is None or compared.difference_range is None or result.verdict == "nothing":
         return f" ({result.why})" if result.why else ""
     if result.why:
-        return f" · {extent(compared)} ({result.why})"
+        moved = f"{_moved(result)} over " if compared.other_judge else ""
+        return f" · {moved}{extent(compared)} ({result.why})"
     return f" · {_moved(result)} over {extent(compared)}{_reason(result)}"
 
 
 def _moved(result: GateResult) -> str:
-    """The difference with its interval, as the terminal has it; empty where nothing was looked for."""
+    """The difference with its interval, as the terminal has it; empty where nothing was looked for.
+
+    By another judge it has no interval.
+    """
     compared = result.compared
-    if compared is None or compared.difference_range is None or result.why:
+    if compared is None or compared.difference_range is None:
+        return ""
+    if result.why and not compared.other_judge:
         return ""
     unit = " points" if compared.data.rates else ""
     moved = f"{difference(compared, compared.difference_range)}{unit}"
-    if compared.data.unscaled:
+    if compared.data.unscaled or compared.other_judge:
         return moved
     low, high = amount(compared, compared.low), amount(compared, compared.high)
     return f"{moved} [{low}, {high}]"

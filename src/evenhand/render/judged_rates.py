@@ -237,7 +237,7 @@ def _standing_words(one: JudgedRate) -> str:
 def _uncorrected(one: JudgedRate) -> str:
     """Why a rate isn't corrected."""
     if one.status == "stale":
-        return f"calibration is stale: {', '.join(one.changed)} changed"
+        return f"calibration is stale: {stale_words(one.changed)}"
     if one.why:
         return f"labelled, and not corrected: {one.why}"
     if one.status == "fresh":
@@ -246,6 +246,17 @@ def _uncorrected(one: JudgedRate) -> str:
         other = "other evals" if OTHER_EVALS in one.changed else "another judge"
         return f"{NOT_CHECKED}: the calibration is for {other}"
     return NOT_CHECKED
+
+
+def stale_words(changed: Sequence[str]) -> str:
+    """What makes a calibration stale, in words: a run of other cases than the labelled ones has changed no data.
+
+    >>> stale_words(["system", "data"]), stale_words(["data"]), stale_words(["criteria"])
+    ('other cases, and system changed', 'other cases', 'criteria changed')
+    """
+    others = [name for name in changed if name != "data"]
+    cases = ["other cases"] if len(others) < len(changed) else []
+    return ", and ".join([*cases, *([f"{', '.join(others)} changed"] if others else [])])
 
 
 def doubt_about(*rates: JudgedRate) -> str:

@@ -291,6 +291,24 @@ class JournaledCalls(Counts):
                 usage[role, model] = added(before, more) if before else more
         return list(usage.values())
 
+    def judge_requests(self, most: int) -> Iterator[tuple[str, str, bytes]]:
+        """Of answered calls to judges, the id that was asked, the name in the answer, and the request.
+
+        Args:
+            most: Of more calls, about so many from all over the run.
+        """
+        where = "from call join reply on reply.call = call.id where role = 'judge' and error = ''"
+        with readable(self._run.path):
+            (number,) = self._run.db.execute(f"select count(*) {where}").fetchone()
+            # Scattered, as every second call may be to another judge.
+            rows = self._run.db.execute(
+                f"select provider, model, identity {where}"
+                " and (call.id * 2654435761 >> 16) % ? = 0 order by call.id",
+                (max(1, -(-number // most)),),
+            )
+            for row in rows:
+                yield cast("tuple[str, str, bytes]", sound(row, (str, str, bytes)))
+
     def empty_answers(self) -> tuple[int, int]:
         """How many of the subjects' answers have no text, and how many of those were cut off before their first word.
 

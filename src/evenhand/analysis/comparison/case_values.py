@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evenhand.analysis.comparison.case_judges import AskedJudges, CaseJudges, judges_asked
 from evenhand.analysis.comparison.case_tests import CaseTests
 from evenhand.analysis.summaries.metrics import described
 from evenhand.core.numbered import NumberedTexts, PackedTexts
@@ -235,6 +236,7 @@ class Seen:
         judges: For each metric the judges, with the versions of what they were told.
         keys: The names of the cases' variables and metadata.
         tests: What the cases say and are asked.
+        judged_by: Who judged each case.
     """
 
     cases: ColumnCases
@@ -248,6 +250,7 @@ class Seen:
     scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
     keys: set[str] = field(default_factory=set[str])
     tests: CaseTests = field(default_factory=CaseTests)
+    judged_by: CaseJudges = field(default_factory=CaseJudges)
 
     @property
     def copies(self) -> int:
@@ -332,6 +335,7 @@ def read(
         scales={**scales, **run.scales()},
         lower=_lower(run),
         imported="imported" in run.meta.settings,
+        judges=judges_asked(run),
     )
 
 
@@ -345,6 +349,7 @@ def read_trials(
     scales: Scales,
     lower: frozenset[str] = frozenset(),
     imported: bool = False,
+    judges: AskedJudges | None = None,
 ) -> dict[int, Seen]:
     """What each column's cases came to, read from trials of any source.
 
@@ -358,12 +363,14 @@ def read_trials(
         scales: As far as scorers say so.
         lower: Metrics of which less is better, whatever their bounds.
         imported: Another program recorded them: what goes by the name of a variable may be what was answered.
+        judges: What its judges were asked by, as far as that is known.
     """
     sides = {
         column: Seen(
             cases=ColumnCases(ids),
             lower=lower,
             tests=CaseTests(imported=imported),
+            judged_by=CaseJudges(judges),
             scales={
                 metric or "score": scale
                 for (variant, metric), scale in scales.items()
@@ -384,6 +391,7 @@ def read_trials(
             continue
         place = side.cases.place(trial.case, trial.description or trial.case)
         side.tests.add(place, trial)
+        side.judged_by.add(place, trial)
         key, of_cases = keys[trial.variant], groups[trial.variant]
         # The first trial of the case: later repeats say the same of what it belongs to.
         if place == len(of_cases):

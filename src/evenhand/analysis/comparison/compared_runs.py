@@ -35,7 +35,13 @@ from evenhand.analysis.comparison.judged_differences import (
 )
 from evenhand.analysis.comparison.pairing import once, paired, undirected, with_verdicts
 from evenhand.analysis.comparison.regraded_outputs import regraded_outputs
-from evenhand.analysis.comparison.same_test import Likeness, judged_again, other_evals, withheld_of
+from evenhand.analysis.comparison.same_test import (
+    Likeness,
+    judged_again,
+    other_evals,
+    selection_words,
+    withheld_of,
+)
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.trust.run_basis import system_of
 from evenhand.core.definition import brief
@@ -404,9 +410,16 @@ def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) 
         f"{name} has {', '.join(repr(safe(case)) for case in list(cases)[:3]) or 'none'}"
         for name, cases in zip(names, (mine, theirs), strict=True)
     ]
+    chosen = [
+        f"{name} ran {words}"
+        for name, side in zip(names, (first, second), strict=True)
+        if (words := selection_words(side.run.meta))
+    ]
     raise UsageError(
         f"{names[0]} and {names[1]} have no case in common: {'; '.join(examples)}",
-        hint="Cases are paired by id. Give the rows of the dataset an `id` that stays.",
+        hint=f"Run the same cases in both, or all of them: {'; '.join(chosen)}."
+        if chosen
+        else "Cases are paired by id. Give the rows of the dataset an `id` that stays.",
     )
 
 

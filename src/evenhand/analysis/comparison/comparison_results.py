@@ -107,6 +107,7 @@ class Compared:
         judges: The judges of the first and of the second, where they are not the same.
         unlike: Cases left out because they are another test in the second, by what differs, in words.
         withheld: Why nothing can be concluded from the difference, in words; empty where something can.
+        other_judge: Whether that is so because another judge judged the second.
         constant: Whether every case of both has the same value: nothing can differ, and nothing is tested.
         tests: How many comparisons p and smallest are corrected for.
         predicted: Of how many cases the second was not run, and is predicted from the first's and earlier runs.
@@ -139,6 +140,7 @@ class Compared:
     judges: tuple[tuple[str, ...], tuple[str, ...]] | None
     unlike: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     withheld: str = ""
+    other_judge: bool = False
     constant: bool = False
     tests: int = 1
     predicted: int = 0

@@ -7,6 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from statistics import fmean
 
@@ -71,9 +72,24 @@ def paired(
     a, b = mine.metrics[metric], theirs.metrics[metric]
     declared = _declared(metric, mine, theirs)
     rates, scale, scaled = _scale(metric, (a, b), declared)
-    pairs, apart = _pairs_of(
-        metric, (mine, theirs), scale, likeness=likeness, drawn=drawn, same=same, names=names
+    pairing = partial(
+        _pairs_of,
+        metric,
+        (mine, theirs),
+        scale,
+        likeness=likeness,
+        drawn=drawn,
+        same=same,
+        names=names,
     )
+    pairs, apart = pairing()
+    withheld = likeness.withheld
+    # With no judge in common, what changed is shown, and nothing is said of the application.
+    other_judge = bool(apart.judged) and not len(pairs) and not withheld
+    if other_judge:
+        withheld = "; ".join(apart.judged)
+    if apart.judged and not len(pairs):
+        pairs, apart = pairing(judges=False)
     belongs = theirs.clusters | mine.clusters
     # A case that stands alone gets a number below all clusters', another one each.
     own = [belongs.get(number, -place) for place, number in enumerate(pairs.numbers, 1)]
@@ -90,7 +106,13 @@ def paired(
     # Without errors both ends are one: half of the work.
     data = Extremes(least, differences(most_of)) if apart.broken else certain(least)
     prediction = None
-    if drawn is not None and scaled and scale is not None and scale.least < scale.most:
+    if (
+        drawn is not None
+        and not other_judge
+        and scaled
+        and scale is not None
+        and scale.least < scale.most
+    ):
         prediction = predicted(metric, mine, pairs, scale, drawn, rates=rates)
         if prediction is not None:
             data = prediction.data
@@ -98,7 +120,6 @@ def paired(
             data = weighted(mine, pairs, scale, drawn, rates=rates)
     # A metric that is only ever bounded from above is one of which less is better.
     lower = less or mine.bounds(metric) | theirs.bounds(metric) == frozenset({"most"})
-    withheld = likeness.withheld
     # A latency in seconds may well become a hundred times as large on its one scale.
     if not withheld and metric != PASSED and metric not in LOWER:
         before, after = (array("d", filter(math.isfinite, means)) for means, _ in pairs.means())
@@ -154,6 +175,7 @@ def paired(
         else None,
         unlike={why: ListedCases(numbers, names) for why, numbers in apart.unlike.items()},
         withheld=withheld,
+        other_judge=other_judge,
         constant=_constant(chain(*first_means, *second_means)),
         predicted=prediction.cases if prediction else 0,
         helped=prediction.helped if prediction else 0.0,
@@ -167,6 +189,7 @@ class _Apart:
     Attributes:
         sizes: Of each paired case on either side, how many trials it has.
         uneven: Whether a case has more of them on one side than on the other.
+        judged: That some were judged by different judges, in words, each once.
     """
 
     only_first: array[int] = field(default_factory=lambda: array("I"))
@@ -176,6 +199,7 @@ class _Apart:
     broken: int = 0
     sizes: Counter[int] = field(default_factory=Counter[int])
     uneven: bool = False
+    judged: dict[str, None] = field(default_factory=dict[str, None])
 
 
 def _pairs_of(
@@ -187,6 +211,7 @@ def _pairs_of(
     drawn: DrawnPart | None,
     same: Collection[int],
     names: CaseNames,
+    judges: bool = True,
 ) -> tuple[CasePairs, _Apart]:
     """The cases that both columns have with their means, and what became of the others."""
     mine, theirs = sides
@@ -196,7 +221,11 @@ def _pairs_of(
             if drawn is None or not drawn.leaves_out(mine.cases.ids[number]):
                 apart.only_first.append(number)
             continue
-        if why_not := likeness.why_not(metric, number):
+        why_not = likeness.why_not(metric, number)
+        if not why_not and judges and number not in same:
+            why_not = likeness.other_judge(metric, number)
+            apart.judged.update({why_not: None} if why_not else {})
+        if why_not:
             apart.unlike.setdefault(why_not, array("I")).append(number)
             continue
         one, two = mine.value(metric, number), theirs.value(metric, number)

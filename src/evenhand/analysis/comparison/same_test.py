@@ -13,13 +13,19 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from msgspec import ValidationError, convert
+
+from evenhand.analysis.comparison.case_judges import JudgeChanges
 from evenhand.analysis.comparison.case_tests import Change, TestChanges
 from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
 from evenhand.analysis.comparison.comparison_sides import Side
 from evenhand.analysis.comparison.regraded_outputs import RegradedOutputs
+from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping, is_sequence
+from evenhand.core.plan import Selection
 from evenhand.core.run import RunMeta
 from evenhand.core.score import Scale
+from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, safe, short_id
 from evenhand.engine.replay.summary import replayed
@@ -61,6 +67,18 @@ def chosen_by(meta: RunMeta, *, narrowed: bool = False) -> str:
     path = Path(str(failing.get("path") or "an earlier run"))
     name = f"run {short_id(path.stem)}" if path.suffix == ".db" else path.name
     return f"were chosen because they {_CHOSEN.get(outcomes, 'came out so')} in {safe(name)}"
+
+
+def selection_words(meta: RunMeta) -> str:
+    """The options that chose a run's cases, as they were asked for; empty for all cases, and where nobody knows."""
+    request = meta.settings.get("asked")
+    if not is_mapping(request):
+        return ""
+    try:
+        selector = Selector(convert(request.get("selection"), Selection))
+    except (ValidationError, UsageError):  # of a version that chose otherwise
+        return ""
+    return safe(selector.words) if selector.narrows else ""
 
 
 def chosen_note(cases: str, chosen: str) -> str:
@@ -147,6 +165,7 @@ class Likeness:
         self._mine, self._theirs = mine, theirs
         self._others = others
         self._changes = TestChanges(mine.tests, theirs.tests, self._places(), one_run=one_run)
+        self._judges = JudgeChanges(mine.judged_by, theirs.judged_by, self._places())
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """The places of the cases that both have."""
@@ -170,6 +189,13 @@ class Likeness:
             own = metric in self._changes.names
             changes = [one for one in changes if one.scored and (not own or metric in one.names)]
         return f"asked differently ({change_words(changes)})" if changes else ""
+
+    def other_judge(self, metric: str, number: int) -> str:
+        """That a case that both have was judged by different judges in a metric, in words; empty where it wasn't."""
+        if self._others is not None:
+            return ""
+        one, two = self._mine.cases.place_of(number), self._theirs.cases.place_of(number)
+        return self._judges.of_case(metric, one, two)
 
     def notes(self) -> Iterator[str]:
         """What differs and decides nothing."""
@@ -249,4 +275,11 @@ class VariantTests:
             likeness.why_not(PASSED, number) for number in mine.cases if number in theirs.cases
         )
         # One reason is enough, and the first costs least.
-        return next(filter(None, reasons), "")
+        if why := next(filter(None, reasons), ""):
+            return why
+        # A fallback that judged some of the cases leaves the others.
+        judges = [
+            likeness.other_judge(PASSED, number) for number in mine.cases if number in theirs.cases
+        ]
+        apart = [*filter(None, judges)]
+        return apart[0] if len(apart) * 2 >= len(judges) > 0 and apart else ""

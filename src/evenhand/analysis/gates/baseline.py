@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType
 
+from evenhand.analysis.comparison.case_judges import AskedJudge, AskedJudges
 from evenhand.analysis.comparison.case_values import Scales
 from evenhand.analysis.comparison.drawn_part import Earlier
 from evenhand.core.definition import Definition
@@ -50,6 +51,16 @@ class BaselineRun(Struct, frozen=True):
     run_at: Annotated[float, Key("when it was started", "seconds since 1970")]
 
 
+class BaselineJudge(Struct, omit_defaults=True, frozen=True):
+    """What a judge of the baseline was asked by."""
+
+    name: Annotated[str, Key("as its answers name it; empty if they name none")]
+    ids: Annotated[list[str], Key("that were asked for")]
+    settings: Annotated[
+        list[str], Key("digests of the settings that it was asked with", null="they aren't known")
+    ] = []
+
+
 class BaselineHeader(Struct, omit_defaults=True, frozen=True):
     """What a baseline says of its run as a whole; the keys are those of the page on the format."""
 
@@ -84,6 +95,9 @@ class BaselineHeader(Struct, omit_defaults=True, frozen=True):
     systems: Annotated[
         list[BaselineRun],
         Key("runs of other systems, whose scores say how hard each case is", null="none"),
+    ] = []
+    judges: Annotated[
+        list[BaselineJudge], Key("what judges were asked by", null="none, or not known")
     ] = []
 
 
@@ -202,6 +216,14 @@ class Baseline(Record, frozen=True):
         places = self._places
         return {
             (places[one.variant], one.metric): (one.low, one.high) for one in self.header.scales
+        }
+
+    @property
+    def judges(self) -> AskedJudges:
+        """What its judges were asked by, as far as that is known."""
+        return {
+            one.name: AskedJudge(frozenset(one.ids), frozenset(one.settings))
+            for one in self.header.judges
         }
 
     def results(self) -> list[TrialResult]:

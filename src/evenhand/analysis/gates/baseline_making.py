@@ -8,11 +8,13 @@ from typing import Any, cast
 
 from msgspec import UNSET
 
+from evenhand.analysis.comparison.case_judges import judges_asked
 from evenhand.analysis.comparison.same_test import chosen_by, chosen_note
 from evenhand.analysis.gates.baseline import (
     SCHEMA,
     BaselineExpectation,
     BaselineHeader,
+    BaselineJudge,
     BaselineScale,
     BaselineTrial,
     BaselineVariant,
@@ -83,6 +85,10 @@ def baseline_parts(
             BaselineScale(by_index[variant], metric, low, high)
             for (variant, metric), (low, high) in sorted(run.scales().items())
             if variant in by_index
+        ],
+        judges=[
+            BaselineJudge(name, sorted(one.ids), sorted(one.settings))
+            for name, one in sorted(judges_asked(run).items())
         ],
     )
     return header, trials

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 
+from evenhand.analysis.comparison.case_judges import AskedJudges
 from evenhand.analysis.comparison.case_values import CaseIds, Scales, Seen, read_trials
 from evenhand.analysis.comparison.comparison_results import unlike_words
 from evenhand.analysis.comparison.comparison_sides import matched_variants
@@ -62,19 +63,27 @@ class GateSides:
         self._ids = CaseIds()
         # What belongs together, the run says of the cases of both.
         self._clusters = {variant.index: variant.cluster for variant in variants}
-        self.mine = self._columns(baseline.results(), {i for i, _ in self.pairs}, baseline.scales)
+        columns = {i for i, _ in self.pairs}
+        self.mine = self._columns(baseline.results(), columns, baseline.scales, baseline.judges)
 
-    def read(self, trials: Iterable[TrialResult], scales: Scales) -> dict[int, Seen]:
+    def read(
+        self, trials: Iterable[TrialResult], scales: Scales, judges: AskedJudges | None = None
+    ) -> dict[int, Seen]:
         """The run's columns, by variant.
 
         Args:
             trials: The run's, or some of them.
             scales: As far as its scorers say so.
+            judges: What its judges were asked by, as far as that is known.
         """
-        return self._columns(trials, {j for _, j in self.pairs}, scales)
+        return self._columns(trials, {j for _, j in self.pairs}, scales, judges)
 
     def _columns(
-        self, trials: Iterable[TrialResult], columns: set[int], scales: Scales
+        self,
+        trials: Iterable[TrialResult],
+        columns: set[int],
+        scales: Scales,
+        judges: AskedJudges | None,
     ) -> dict[int, Seen]:
         return read_trials(
             map(expecting, trials),
@@ -83,6 +92,7 @@ class GateSides:
             self._clusters,
             ids=self._ids,
             scales=scales,
+            judges=judges,
         )
 
     def compared(
@@ -218,10 +228,12 @@ def _compared(
         return GateResult(
             metric=metric, variant=variant, verdict="not worse", compared=alike, why=UNCHANGED
         )
+    # Another judge says nothing of the application: it may have become worse or not.
+    of_judge = compared.other_judge and why == compared.withheld
     return GateResult(
         metric=metric,
         variant=variant,
-        verdict="nothing" if why else "undecided",
+        verdict="nothing" if why and not of_judge else "undecided",
         compared=compared,
         why=why,
     )
@@ -239,7 +251,9 @@ def judged(
     """
     rule = partial(gate_rule, level=level)
     tests, places = distinct(
-        r.compared for r in results if r.compared is not None and r.verdict == "undecided"
+        r.compared
+        for r in results
+        if r.compared is not None and r.verdict == "undecided" and not r.why
     )
     alone = [compared.p_alone for compared in tests]
     remaining = iter(places)
@@ -247,7 +261,7 @@ def judged(
         compared = result.compared
         if compared is not None and compared.data.rates and margin > 1:
             raise of_a_rate(margin, result.metric)
-        if compared is None or result.verdict != "undecided":
+        if compared is None or result.verdict != "undecided" or result.why:
             yield result
             continue
 

@@ -150,12 +150,18 @@ class Gate(Record, frozen=True, kw_only=True):
         return next(word for word in GRAVEST if word in words)
 
     @property
-    def errors_decide(self) -> bool:
-        """Whether something is undecided because of trials in error: such a gate never counts as a pass."""
-        return any(
-            result.verdict == "undecided" and result.compared is not None and result.compared.open
-            for result in self.results
-        )
+    def never_passes(self) -> str:
+        """Why an undecided gate can't count as a pass, in words; empty where too few cases are the only reason."""
+        if self.status not in ("finished", "decided"):
+            return "the run did not finish"
+        undecided = [
+            one.compared
+            for one in self.results
+            if one.verdict == "undecided" and one.compared is not None
+        ]
+        if any(one.open for one in undecided):
+            return "errors could turn it"
+        return "another judge judged it" if any(one.other_judge for one in undecided) else ""
 
 
 def nothing(why: str, margin: float, baseline: str = "") -> Gate:

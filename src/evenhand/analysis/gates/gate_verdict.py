@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from evenhand.analysis.comparison.case_judges import judges_asked
 from evenhand.analysis.comparison.case_values import PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import LISTED
 from evenhand.analysis.comparison.pairing import once
@@ -32,7 +33,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.scripted import SCRIPTED
 from evenhand.core.variant import identity
-from evenhand.core.wording.words import count, in_one_line, safe
+from evenhand.core.wording.words import count, in_one_line, safe, short_id
 from evenhand.stats.paired_difference import LEVEL
 from evenhand.store.runfile import RunFile
 
@@ -67,7 +68,7 @@ def gate(
     stopped = decider if meta.status == "decided" else None
     sides = GateSides(baseline, meta.variants, metrics=metrics, lower=lower)
     trials = (one for one in run.trials() if stopped is None or stopped.counts(one.case))
-    theirs = sides.read(trials, run.scales())
+    theirs = sides.read(trials, run.scales(), judges_asked(run))
     names = column_names(meta.variants)
     notes = [SCRIPTED] if meta.is_scripted else []
     notes += [f"not in the run: variant {safe(str(one))}" for one in sides.gone]
@@ -105,6 +106,7 @@ def gate(
     columns = {names[j]: (sides.mine[i], theirs[j]) for i, j in sides.pairs}
     notes += _left_out(results, columns)
     notes += _first_error(run, results, names)
+    notes += _judge_again(baseline, results)
     level = decider.level(run_whole=stopped is None) if decider is not None else LEVEL
     results = list(judged(results, margin, level))
     reused = sum(bool(trial.taken) for trial in run.trials())
@@ -194,6 +196,16 @@ def _first_error(
             why = in_one_line(f"{error.slug}: {error.message}\n{error.where}")
             yield f"the first error, of case {safe(trial.case)}: {safe(why)}"
             return
+
+
+def _judge_again(baseline: Baseline, results: Iterable[GateResult]) -> Iterator[str]:
+    """What to do where another judge judged the baseline."""
+    if any(one.compared is not None and one.compared.other_judge for one in results):
+        run = short_id(baseline.header.run)
+        yield (
+            "to gate the application with the new judge, regrade the baseline's run and make the baseline again:"
+            f" evenhand regrade {run} --with PATH, then evenhand baseline latest --to FILE"
+        )
 
 
 def _unrecorded(baseline: Iterable[Seen], run: Iterable[Seen]) -> Iterator[str]:

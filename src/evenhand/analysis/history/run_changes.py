@@ -14,10 +14,12 @@ from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 from typing import Any, Literal
 
+from evenhand.analysis.comparison.case_judges import AskedJudges, judges_asked, other_settings
 from evenhand.analysis.comparison.case_tests import CaseTests, Change, TestChanges
 from evenhand.analysis.comparison.same_test import change_words, chosen_by
 from evenhand.analysis.summaries.column_names import file_names
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
+from evenhand.analysis.trust.judgements.judged_basis import name_alone
 from evenhand.core.encoding import digest
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import CallRole
@@ -34,7 +36,7 @@ NAMED = 3
 
 Models = Mapping[str, frozenset[str]]
 """Models by what they are called, each with the names under which it answered."""
-ChangeKind = Literal["judge", "data", "expectation", "prompt", "model"]
+ChangeKind = Literal["judge", "data", "expectation", "eval", "prompt", "model"]
 
 
 class RunChange(Record, frozen=True):
@@ -58,9 +60,11 @@ class Evidence(Record, frozen=True, kw_only=True):
         prompts: The prompts by label, as digests of how they were written, and other values of axes that say more
             than their label.
         labels: The prompts by label alone.
+        evals: The evals of sets, by name.
         variants: The models of the variants, as they are asked for.
         models: Those that were asked, each with the names under which it answered; empty where none was.
         judges: The same of judges.
+        asked: What judges were asked by, as far as that is known.
         cases: How many cases, and a digest of their ids whatever their order.
         folders: A digest of each folder of data that a project has, by name.
         chosen: By what of their outcomes they were chosen; empty where they weren't.
@@ -73,9 +77,11 @@ class Evidence(Record, frozen=True, kw_only=True):
     offline: bool
     prompts: Mapping[str, str]
     labels: frozenset[str]
+    evals: frozenset[str]
     variants: frozenset[str]
     models: Models
     judges: Models
+    asked: AskedJudges
     cases: tuple[int, str]
     folders: Mapping[str, str]
     chosen: str
@@ -103,10 +109,12 @@ def evidence_of(run: RunFile) -> Evidence:
         finished=finished(run),
         offline=meta.is_scripted,
         prompts=_prompts(meta.variants),
-        labels=frozenset(variant.prompt for variant in meta.variants if variant.prompt),
+        labels=frozenset(map(_label, meta.variants)) - {""},
+        evals=_evals(meta.variants),
         variants=frozenset(v.provider_id or v.model for v in meta.variants) - {""},
         models={name: answered for (role, name), answered in by_role.items() if role == "subject"},
         judges={name: answered for (role, name), answered in by_role.items() if role == "judge"},
+        asked=judges_asked(run, SAMPLED) if run.settled() <= LARGE else {},
         cases=_cases(run),
         folders=_folders(meta.config),
         chosen=chosen_by(meta),
@@ -123,14 +131,28 @@ def _folders(config: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(each) for name, each in digests.items() if name.endswith(os.sep)}
 
 
+def _evals(variants: Sequence[Variant]) -> frozenset[str]:
+    """The evals of sets; of one set by their own names."""
+    names = {variant.eval for variant in variants} - {""}
+    sets = {name.rpartition(": ")[0] for name in names}
+    return frozenset(name.rpartition(": ")[2] if len(sets) == 1 else name for name in names)
+
+
+def _label(variant: Variant) -> str:
+    """What a variant's prompt is called, without the name of its eval; empty where it has no other."""
+    own = variant.eval.rpartition(": ")[2]
+    name = name_alone(variant)
+    return "" if own and name == own else name.removeprefix(f"{own} · ") if own else name
+
+
 def _prompts(variants: Sequence[Variant]) -> dict[str, str]:
     """A digest of each text that is varied, by what people call it."""
     prompts: dict[str, str] = {}
     for one in variants:
         for axis, content in one.contents.items():
             prompts[str(one.axes.get(axis, axis))] = content
-        if one.prompt and not one.contents:
-            prompts[one.prompt] = digest(one.prompt_raw)
+        if (label := _label(one)) and not one.contents:
+            prompts[label] = digest(one.prompt_raw)
     return prompts
 
 
@@ -151,6 +173,7 @@ def changes(before: Evidence, now: Evidence) -> list[RunChange]:
         "judge": _judge_changes(before, now, checks),
         "data": _data_changes(before, now, tests, common),
         "expectation": _expectation_changes(now, checks),
+        "eval": _come_and_gone(before.evals, now.evals),
         "prompt": _prompt_changes(before, now),
         "model": _model_changes(before, now),
     }
@@ -177,6 +200,9 @@ def _judge_changes(before: Evidence, now: Evidence, checks: Iterable[Change]) ->
     # A run that took all of its verdicts from elsewhere asked none: that is no change.
     if all(one.judges or not one.judged for one in (before, now)):
         yield from _asked_otherwise(before.judges, now.judges)
+    same = [name for name in before.asked.keys() & now.asked.keys() if name]
+    if others := {name for name in same if other_settings(before.asked[name], now.asked[name])}:
+        yield f"other settings for {_listed(others)}"
     if names := {one.slot for one in checks if _of_judge(one, now)}:
         yield f"another prompt for {_listed(names)}"
 

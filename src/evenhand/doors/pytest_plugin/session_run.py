@@ -174,7 +174,7 @@ class TestTrial(LiveTrial):
             raise_if_final(error)
             return error_outcome(expectation, error)
 
-    async def shown(self, _: Trial) -> object:
+    async def first_text(self, _: Trial) -> object:
         """What the results show as this trial's output: the first text that anything was expected of."""
         return next((e.value for e in self._expectations if isinstance(e.value, str)), None)
 
@@ -297,7 +297,7 @@ class SessionRun:
         variant = self._variants.get(function) or Variant(0, function, "")
 
         async def body(trial: Trial) -> object:
-            return await test_trial.shown(trial)
+            return await test_trial.first_text(trial)
 
         planned = PlannedTrial(
             index=next(self._count),

@@ -385,12 +385,15 @@ def test_the_first_cases_are_compared_with_all_of_them(tmp_path: Path):
     assert cases_of(compare(before, now, metric="passed")) == (10, 0)
 
 
-def test_another_judge_is_told_and_its_metrics_are_compared(tmp_path: Path):
-    """As before."""
+def test_what_another_judge_judged_is_shown_and_undecided(tmp_path: Path):
+    """What no judge judged is compared."""
     before, now = made(tmp_path / "a", BASE), made(tmp_path / "b", BASE, worse, judges="judge-9")
-    both = compare(before, now)
-    assert "not judged alike" in str(both)
-    assert passed_of(both) == "worse"
+    both = compare(before, now, metric=["passed", "a condition"])
+    passed, condition = both.results
+    assert (passed.n, passed.verdict, passed.other_judge) == (12, "undecided", True)
+    assert passed.withheld == "judged by judge-9 instead of judge-1"
+    assert passed.difference is not None
+    assert (condition.verdict, condition.withheld) == ("worse", "")
 
 
 AFTERWARDS: dict[str, Iterable[str]] = {

@@ -77,7 +77,7 @@ async def test_the_verdict_on_a_pass_rate(
     baseline = await against(make_run, tmp_path, trials(100))
     outcome = gate(baseline, await a_run(make_run, trials(100, failing, errors)), 0.05)
     assert outcome.verdict == expected
-    assert outcome.errors_decide == (errors == 9)
+    assert (outcome.never_passes == "errors could turn it") == (errors == 9)
 
 
 async def test_a_case_that_became_worse_names_the_first_expectation_with_weight_that_it_failed(

@@ -1,0 +1,176 @@
+"""Which judges are one judge, and which numbers of a case hang on another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from evenhand.analysis.comparison.case_judges import (
+    AskedJudge,
+    AskedJudges,
+    CaseJudges,
+    JudgeChanges,
+)
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+
+
+def asked(name: str, id_: str, *settings: str) -> dict[str, AskedJudge]:
+    """What a judge was asked by."""
+    return {name: AskedJudge(frozenset({id_}), frozenset(settings))}
+
+
+def by(judge: str, version: str = "passes/1") -> dict[str, Any]:
+    """What a verdict says of its judge."""
+    return {"judge": judge, "prompt": version}
+
+
+def jury(*judges: str) -> dict[str, Any]:
+    """What a jury's verdict says; a member without a name gave an error."""
+    return {"jury": [by(judge) if judge else {"error": "timeout"} for judge in judges]}
+
+
+def outcome(metric: str, metadata: Mapping[str, Any], **more: Any) -> Outcome:
+    """A verdict."""
+    return Outcome(metric, "pass", 1.0, metric=metric, metadata=metadata, **more)
+
+
+def trial(*outcomes: Outcome, repeat: int = 0) -> TrialResult:
+    """A trial with these verdicts."""
+    return TrialResult(
+        index=0, case="c", variant=0, repeat=repeat, outcome="pass", score=1.0, outcomes=outcomes
+    )
+
+
+def change(
+    first: TrialResult | list[TrialResult],
+    second: TrialResult | list[TrialResult],
+    metric: str = "passed",
+    judges: tuple[AskedJudges, AskedJudges] = ({}, {}),
+) -> str:
+    """How one case was judged otherwise; several trials are its repeats."""
+    sides = CaseJudges(judges[0]), CaseJudges(judges[1])
+    for side, trials in zip(sides, (first, second), strict=True):
+        for one in trials if isinstance(trials, list) else [trials]:
+            side.add(0, one)
+    return JudgeChanges(*sides, [(0, 0)]).of_case(metric, 0, 0)
+
+
+def of_judges(one: Mapping[str, Any], two: Mapping[str, Any], *judges: AskedJudges) -> str:
+    """How one expectation was judged otherwise."""
+    known = (judges[0], judges[1]) if judges else ({}, {})
+    return change(trial(outcome("q", one)), trial(outcome("q", two)), "q", known)
+
+
+def test_another_model_is_another_judge():
+    """So is another version of its prompt, and other settings."""
+    gpt = asked("gpt-5", "openai:gpt-5", "a", "b")
+    assert of_judges(by("gpt-5"), by("gpt-4o")) == "judged by gpt-4o instead of gpt-5"
+    assert "with the prompt passes/2 instead of passes/1" in of_judges(
+        by("gpt-5"), by("gpt-5", "passes/2")
+    )
+    other = asked("gpt-5", "openai:gpt-5", "c")
+    assert of_judges(by("gpt-5"), by("gpt-5"), gpt, other) == "judged by gpt-5 with other settings"
+    some = asked("gpt-5", "openai:gpt-5", "b", "c")
+    assert of_judges(by("gpt-5"), by("gpt-5"), gpt, some) == ""
+
+
+def test_a_snapshot_that_the_vendor_changed_behind_its_name_is_the_same_judge():
+    """The same id was asked; where that isn't known, the name but for its date."""
+    may, june = "gpt-5-2026-05-01", "gpt-5-2026-06-01"
+    known = asked(may, "openai:gpt-5", "a"), asked(june, "openai:gpt-5", "a")
+    assert of_judges(by(may), by(june), *known) == ""
+    assert of_judges(by(may), by(june)) == ""
+    assert of_judges(by(may), by("gpt-5")) == ""
+    chosen = asked(may, f"openai:{may}", "a"), asked(june, f"openai:{june}", "b")
+    assert of_judges(by(may), by(june), *chosen) == f"judged by {june} instead of {may}"
+    # A vendor whose address names the model sends the same settings to both.
+    address = asked("small", "google:small", "a"), asked("large", "google:large", "a")
+    assert of_judges(by("small"), by("large"), *address) == "judged by large instead of small"
+
+
+def test_a_jury_with_another_member_is_another_jury():
+    """A member that gave an error may have been any of them."""
+    assert of_judges(jury("a", "b", "c"), jury("c", "a", "b")) == ""
+    assert of_judges(jury("a", "b", "c"), jury("a", "", "b")) == ""
+    replaced = of_judges(jury("a", "b", "c"), jury("a", "b", "d"))
+    assert replaced == "judged by a+b+d instead of a+b+c"
+    assert of_judges(jury("a", "b", "c"), jury("a", "b"))
+    assert of_judges(jury("a", "a", "b"), jury("a", "b", "b"))
+    assert of_judges(jury("a", "b", "c"), jury("", "", "d"))
+
+
+def test_a_cascade_with_another_second_judge_is_another_judge():
+    """Also if the second was never asked in one of the runs."""
+    known = (
+        {**asked("a", "x:a", "1"), **asked("b", "x:b", "2")},
+        asked("a", "x:a", "1"),
+    )
+    assert of_judges(by("a > b"), by("a > b"), *known) == ""
+    assert of_judges(by("a > b"), by("a > c"), *known) == "judged by a+c instead of a+b"
+
+
+def test_a_verdict_hangs_on_each_judged_expectation_that_counts():
+    """One judge in common isn't enough, and what weighs nothing decides nothing."""
+    before = trial(outcome("tone", by("a")), outcome("facts", by("b")), outcome("length", {}))
+    now = trial(outcome("tone", by("c")), outcome("facts", by("b")), outcome("length", {}))
+    other = "judged by c instead of a"
+    for metric, words in {
+        "passed": other,
+        "score": other,
+        "tone": other,
+        "facts": "",
+        "length": "",
+        "latency": "",
+        "cost": "",
+        "of all together": other,
+    }.items():
+        assert change(before, now, metric) == words, metric
+    one, two = (trial(outcome("tone", by(name), weight=0.0)) for name in ("a", "c"))
+    assert change(one, two, "passed") == ""
+    assert change(one, two, "tone") == other
+
+
+def test_further_numbers_belong_to_the_expectation_that_gave_them():
+    """Judged or not."""
+    before, now = (
+        trial(
+            outcome("facts", by(judge), named={"claims": 3.0}),
+            outcome("length", {}, named={"words": 9.0}),
+        )
+        for judge in ("a", "b")
+    )
+    assert change(before, now, "claims")
+    assert change(before, now, "words") == ""
+
+
+def test_repeats_that_a_fallback_judged_make_another_case():
+    """As some of its verdicts are another judge's."""
+    first = [trial(outcome("q", by("a")), repeat=i) for i in range(3)]
+    second = [*first[:2], trial(outcome("q", by("b")), repeat=2)]
+    assert change(first, first) == ""
+    assert change(first, second)
+
+
+@pytest.mark.parametrize("alike", [0, 1])
+def test_a_verdict_that_is_missing_would_have_been_that_of_the_same_judges(alike: int):
+    """If all others were judged by another judge, a case with an error is no case in common."""
+    error = Outcome("q", "error", None, metric="q", error="judge")
+    sides = CaseJudges(), CaseJudges()
+    for place in range(3):
+        sides[0].add(place, trial(outcome("q", by("a"))))
+        sides[1].add(place, trial(outcome("q", by("a" if place < alike else "b"))))
+    sides[0].add(3, trial(outcome("q", by("a"))))
+    sides[1].add(3, trial(error))
+    changes = JudgeChanges(*sides, [(i, i) for i in range(4)])
+    texts = [bool(changes.of_case("q", i, i)) for i in range(4)]
+    assert texts == [not alike, True, True, not alike]
+
+
+def test_what_nobody_judged_is_compared():
+    """There is no judge."""
+    plain = trial(outcome("length", {}))
+    assert change(plain, plain) == ""
+    assert change(trial(outcome("q", by("a"))), trial(outcome("q", {}))) == ""
