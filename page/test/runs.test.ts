@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunSummary } from "../src/data/source";
 import { runWords, started } from "../src/model/runs";
+import { verdictOf } from "../src/model/verdict";
 
 const run = (id: string, created_at: number, problem = ""): RunSummary => ({ id, created_at, problem, title: "t", rate: null }) as RunSummary;
 
@@ -13,4 +14,11 @@ test("runs of one minute are told apart by their seconds, others have none", () 
   assert.notEqual(started(first, runs), started(second, runs));
   assert.match(started(third, runs), / \d\d:\d\d$/);
   assert.ok(runWords(first, runs).startsWith(started(first, runs)), "it stands first, where the menu does not cut it off");
+});
+
+test("a gate's run says what the gate came to, and not that trials failed", () => {
+  const words = (gate_verdict: RunSummary["gate_verdict"], of_gate = true) => verdictOf({ verdict: "failed", of_gate, gate_verdict })[1];
+  assert.deepEqual((["better", "not worse", "undecided", "nothing", "worse"] as const).map((one) => words(one)), ["Better", "Not worse", "Undecided", "Nothing compared", "Worse"]);
+  assert.equal(words(null), "Trials failed", "its gate didn't come to its end");
+  assert.equal(words(null, false), "Failed");
 });

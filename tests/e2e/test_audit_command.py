@@ -110,6 +110,40 @@ def test_judges_are_asked_within_a_run_that_can_be_resumed_and_shown(run: Run, t
     assert "is of an audit, whose outputs are made" in refused.err
 
 
+CONDITIONS = """
+from evenhand import EvalSet
+from evenhand.scorers import Contains
+
+evals = EvalSet("notices", data=[{"id": "pear", "input": "pear"}, {"id": "nut", "input": "nuts"}])
+
+
+@evals.eval
+def names(case, expect):
+    output = f"contains {case.input}"
+    expect(output, Contains("" if case.id == "pear" else "nuts"))
+    expect("milk" not in output, "names no other allergen")
+    return output
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--judges",)])
+def test_a_condition_leaves_a_made_answer_open_and_no_judge_is_blamed(
+    run: Run, tmp_path: Path, more: tuple[str, ...]
+):
+    """What code came to of the eval's own output says nothing of others; the score's range has room for them."""
+    (tmp_path / "notice_evals.py").write_text(CONDITIONS, "utf-8")
+    report = run("audit", *more)
+    assert report.code == 0
+    assert "open: a condition decides" in report.out
+    assert "judges decide" not in report.out
+    score = json.loads(run("audit", "--json", *more).out)["score"]
+    assert score["open"] > 0
+    assert (score["not_asked"], score["errors"], score["survived"]) == (0, 0, 0)
+    made = score["killed"] + score["open"]
+    assert (score["least"], score["most"]) == (pytest.approx(score["killed"] / made), 1.0)
+    assert run("audit", "--at-least", "0.9", *more).code == 3
+
+
 def test_a_judge_that_only_style_fools_is_a_finding_of_its_own(run: Run, tmp_path: Path):
     """The same wrong answer fails without the style."""
     config(tmp_path, JUDGED)

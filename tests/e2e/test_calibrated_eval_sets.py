@@ -109,7 +109,9 @@ def test_too_few_labels_are_not_said_to_correct_later_runs(evenhand: Evenhand, t
     evenhand("run", "--no-progress")
     few = " ".join(calibrate(evenhand, tmp_path, labels=3).split())
     assert "3 labels are too few" in few
-    assert "no judge in it can be used yet, so gates ignore its corrections" in few
+    assert (
+        "no judge in it can be used yet, so with --calibrated required, a run has no verdict" in few
+    )
     assert "later runs are corrected" not in few
     told = " ".join(evenhand("run", "--no-progress", "--no-cache").split())
     assert re.search(

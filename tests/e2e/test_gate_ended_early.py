@@ -10,6 +10,8 @@ import pytest
 from tests.e2e import test_gate as whole
 from tests.e2e.test_gate import RULES, Folder
 
+from evenhand.wings.viewer.listing import Runs
+
 
 @pytest.fixture(name="folder")
 def in_folder(
@@ -30,6 +32,24 @@ def test_a_gate_that_was_decided_before_it_could_say_so_is_told_by_resume(folder
     again = folder.run("resume", "--no-progress", "--json")
     assert (again.code, again.document) == (ended.code, ended.document)
     assert json.loads((folder.path / "gate.json").read_text()) == ended.document
+
+
+def test_the_list_of_runs_has_what_each_gate_came_to(folder: Folder):
+    """Failed trials of a run may be no worse than the baseline's, and passed ones undecided."""
+    half = "Answer half. {{q}}"
+    folder.write([half])
+    folder.baseline()
+    assert folder.gate("--all", margin="0.02").code == 3
+    assert folder.gate("--all", margin="0.3").code == 0
+    folder.write(["Answer no. {{q}}"])
+    assert folder.gate("--all").code == 1
+    listed = [(one.verdict, one.of_gate, one.gate_verdict) for one in Runs(folder.path).list()]
+    assert listed == [
+        ("failed", True, "worse"),
+        ("failed", True, "not worse"),
+        ("failed", True, "undecided"),
+        ("failed", False, None),
+    ]
 
 
 def test_a_gate_whose_run_did_not_finish_says_why_and_how_to_go_on(folder: Folder):

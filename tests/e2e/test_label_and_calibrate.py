@@ -157,7 +157,7 @@ def test_somebody_labels_in_a_terminal_key_by_key(provider: FakeProvider, tmp_pa
     screen.type("No scorn.\r")
     screen.wait("q quit")
     assert "1 of 4" in screen.text
-    assert "passes if: No scorn." in screen.text
+    assert "rule: No scorn." in screen.text
     assert "kindness" in screen.text
     screen.type("c")
     screen.wait("failure code")

@@ -81,6 +81,8 @@ export interface RunSummary {
   readonly of_judges: boolean;
   /** A gate ran it, and says itself what it comes to. */
   readonly of_gate: boolean;
+  /** What the gate came to; null of other runs, and before its end. */
+  readonly gate_verdict: "worse" | "nothing" | "undecided" | "not worse" | "better" | null;
   /** It is one cell of another run, edited and asked again. */
   readonly edited: boolean;
   /** It ended after cases that were drawn beforehand. */

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { RunSummary } from "../data/source";
 import { rateFrom } from "../model/rate";
 import { shortId, started } from "../model/runs";
+import { verdictOf } from "../model/verdict";
 import { clipped } from "../model/visible";
 import { START, write } from "../state/url";
 import { grouped, interval, money, percents, RateBar, seconds } from "./marks";
@@ -14,7 +15,7 @@ type By = "date" | "title" | "verdict" | "rate" | "size" | "cost" | "took";
 const VALUES: Readonly<Record<By, (run: RunSummary) => number | string>> = {
   date: (run) => run.created_at,
   title: (run) => run.title.toLowerCase(),
-  verdict: (run) => run.verdict,
+  verdict: (run) => verdictOf(run)[1],
   rate: (run) => rateFrom(run.rate)?.least ?? -1,
   size: (run) => run.planned,
   cost: (run) => run.totals.cost_usd ?? -1,

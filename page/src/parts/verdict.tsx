@@ -1,18 +1,11 @@
 /** What a run comes to, in a word and a sign, and whether it is over. */
 import type { RunSummary } from "../data/source";
+import { verdictOf } from "../model/verdict";
 import { grouped } from "./marks";
 
-const VERDICTS = {
-  passed: ["✓", "Passed", "pass"],
-  failed: ["✗", "Failed", "fail"],
-  undecided: ["–", "Undecided", "not_applicable"],
-} as const;
-
-const OF_GATE = ["✗", "Trials failed", "not_applicable"] as const; // which the gate may have let through
-
 export function Verdict({ run }: { run: RunSummary }) {
-  const [sign, words, state] = run.of_gate && run.verdict === "failed" ? OF_GATE : VERDICTS[run.verdict];
-  if ((run.status === "running" && run.alive) || (run.verdict === "undecided" && run.status !== "finished")) return <Status run={run} />;
+  const [sign, words, state] = verdictOf(run);
+  if ((run.status === "running" && run.alive) || (!run.gate_verdict && run.verdict === "undecided" && run.status !== "finished")) return <Status run={run} />;
   return (
     <span class="run-state">
       <span class={`badge badge-${state}`}><span aria-hidden="true">{sign}</span> {words}</span>

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { DataSource, RunSummary } from "../data/source";
+import { verdictOf } from "../model/verdict";
 import { Help } from "../parts/help";
 import { useKeys } from "../parts/keyboard";
 import { count } from "../parts/marks";
@@ -110,7 +111,7 @@ function useRunList(source: DataSource): { runs: readonly RunSummary[] | undefin
 }
 
 function fits(run: RunSummary, query: string): boolean {
-  const text = [run.title, run.source, run.id, run.verdict, run.status, run.note, ...run.tags].join(" ").toLowerCase();
+  const text = [run.title, run.source, run.id, verdictOf(run)[1], run.status, run.note, ...run.tags].join(" ").toLowerCase();
   return query.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 

@@ -31,7 +31,7 @@ from evenhand.cli.run_and_report import settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.streams import say_json, say_lines, tell
-from evenhand.core.errors import ConfigError, EvenhandError, NothingSelected, UsageError
+from evenhand.core.errors import ConfigError, EvenhandError, NothingSelected, StoreError, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import BUDGET_USD, MARGIN
 from evenhand.core.record import Record
@@ -323,6 +323,7 @@ def _gated(
         NothingSelected: The baseline has nothing in common with what is run.
     """
     from evenhand.analysis.gates.reused_trials import FromBaseline
+    from evenhand.store.gate_verdicts import keep_gate_verdict
     from evenhand.store.runfile import RunFile
 
     gatings: list[Gating] = []
@@ -353,6 +354,10 @@ def _gated(
     with RunFile.open(finished.path) as run_file:
         outcome = gating.outcome(run_file)
     outcome = replace(outcome, baseline=near(gating.terms.baseline))
+    try:
+        keep_gate_verdict(finished.path, outcome.verdict)
+    except StoreError as error:  # the verdict stands all the same
+        tell(str(error))
     ending, broken = finished.ending, bool(plan.broken)
     if ending.status in ("finished", "decided") and (line := _cant_fail(plan)):
         tell(line)

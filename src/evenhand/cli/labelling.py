@@ -243,7 +243,7 @@ class _Session:
         heading = f"{number} of {total} · {safe(item.metric)}"
         click.echo(click.style(heading, bold=True))
         if self.rules.get(item.metric):
-            click.echo(f"passes if: {safe(self.rules[item.metric])}")
+            click.echo(f"rule: {safe(self.rules[item.metric])}")
         click.echo(f"\n{safe(item.material, multiline=True)}\n")
         click.echo(click.style("output", bold=True))
         click.echo(f"{safe(item.output, multiline=True)}\n")

@@ -17,7 +17,7 @@ from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
-from evenhand.core.score import PASSED, Outcome, Scale, State, Verdict
+from evenhand.core.score import PASSED, GateVerdict, Outcome, Scale, State, Verdict
 from evenhand.core.shard import Sharded
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
@@ -32,7 +32,6 @@ VerdictWord = Literal["passed", "failed", "undecided"]
 
 SHORT_ID = 10
 """So many characters of a run's id say when it was made, to the millisecond: the least that is shown of one."""
-
 
 PREPARES = "prepares"
 """The setting of a run that found facts or wrote cases for a dataset."""
@@ -68,6 +67,7 @@ class RunMeta(Record, frozen=True):
         signature: The home's that made it, over `id`, `source` and `settings`; empty of one that was made elsewhere.
         unrecorded: Calls of recording clients that belonged to no trial, and how often each was made.
         code: The application's code, as far as the run imported it.
+        gate_verdict: What the gate came to that ran it; None before, and of other runs.
     """
 
     id: str
@@ -92,6 +92,7 @@ class RunMeta(Record, frozen=True):
     unrecorded: Mapping[str, int] = field(default_factory=dict)
     idle_s: float = 0.0
     code: ApplicationCode = field(default_factory=dict)
+    gate_verdict: GateVerdict | None = None
 
     @property
     def took_s(self) -> float | None:
@@ -570,7 +571,6 @@ class ProgressSnapshot(Record, frozen=True, kw_only=True):
 
 REFUSED = "refused: "
 """What stands before the name of a call that belongs to no trial, and was not sent."""
-
 UNSEEN = "unseen: "
 """What stands before the name of a call that asked a model in a way that can't be recorded."""
 

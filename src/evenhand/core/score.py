@@ -29,6 +29,7 @@ TRIGGER_RECALL = "trigger recall"
 TRIGGER_MEASURES = "trigger "
 """What the names of both measures of trigger tests begin with."""
 
+GateVerdict = Literal["worse", "nothing", "undecided", "not worse", "better"]
 State = Literal["pass", "fail", "error", "not_applicable"]
 """What became of an expectation or a trial. An error is never a score, and what did not apply is never 0."""
 

@@ -96,6 +96,14 @@ def price_of(
     return next((price for other in vendors if (price := _listed(other, name))), None)
 
 
+def price_by_id(model_id: str) -> Price | None:
+    """The list price of a model by its id alone, such as `openai:chat:gpt-5-mini`; None at an address of its own."""
+    vendor, _, name = model_id.partition(":")
+    if "@" in name:
+        return None
+    return price_of(vendor, name, {}) or price_of(vendor, name.partition(":")[2], {})
+
+
 @lru_cache(4_096)  # an application names its model in every call
 def _listed(vendor: str, model: str) -> Price | None:
     """The price of a vendor's model: of all beginnings of its name that are listed, the longest one's."""

@@ -90,7 +90,7 @@ def _judge_lines(judge: JudgeCalibration) -> Iterator[str]:
     if v.labels:
         yield f"  TPR        {rate_or_dash(judge.tpr)}   share of the outputs people pass that the judge passes"
         yield f"  TNR        {rate_or_dash(judge.tnr)}   share of the outputs people fail that the judge fails"
-        yield f"  agreement  {agreement_words(judge, judge.people)}"
+        yield f"  agreement  {agreement_words(judge, judge.people, judge.shared, 'output')}"
     if judge.alternative is not None:
         yield f"  people     {_alternative_words(judge.alternative)}"
     if judge.jury is not None:
@@ -290,7 +290,7 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
     if one.agreement is not None:
         yield (
             f"  agreement  {rate(one.agreement)} of the labelled pairs, ties included;"
-            f" {agreement_words(one, one.labels.people)}"
+            f" {agreement_words(one, one.labels.people, one.labels.shared, 'pair')}"
         )
     if trust.raw is not None:
         often = share_words(*trust.raw.first_wins)
@@ -316,9 +316,18 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
         yield f"  note: {warning}"
 
 
-def agreement_words(one: AgreementStatistics, people: float | None) -> str:
-    """Agreement beyond chance, and that of people among each other where several labelled the same."""
-    among = "" if people is None else f"; people among each other {coefficient(people)} α"
+def agreement_words(one: AgreementStatistics, people: float | None, of: int, what: str) -> str:
+    """Agreement beyond chance, and that of people among each other where several labelled the same.
+
+    Args:
+        of: How many several people labelled.
+        what: One of them.
+    """
+    among = (
+        ""
+        if people is None
+        else f"; people among each other {coefficient(people)} α, on {count(of, what)}"
+    )
     return f"{one.beyond_chance}{among}"
 
 

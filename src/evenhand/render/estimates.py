@@ -123,6 +123,8 @@ def estimate_lines(
     if not estimates and precedent is not None:
         estimates, bound = precedent.estimates, "about"
         settled = count(precedent.trials, "trial")
+        if precedent.scripted:
+            settled += ", replies scripted: a model's may be longer"
         lines.append(
             f"  going by run {short_id(precedent.run)} ({settled}):"
             if estimates

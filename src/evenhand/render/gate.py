@@ -197,9 +197,10 @@ def _reason(result: GateResult) -> str:
 def _advised(more: int, advice: Advice | None, predicted: int) -> str:
     """What would decide a result at the least cost, in words, where so many of its cases were predicted."""
     cases = more if advice is None else advice.cases
-    what = (
-        f"about {rounded(cases)} more {'clusters of ' if advice and advice.clusters else ''}cases"
-    )
+    kind = "case" if cases == 1 else "cases"
+    if advice and advice.clusters:
+        kind = "cluster of cases" if cases == 1 else "clusters of cases"
+    what = f"about {rounded(cases)} more {kind}"
     what += ", including those that were left out," if 0 < predicted < cases else ""
     again = (
         {} if advice is None else {"run": advice.run_repeats, "baseline": advice.baseline_repeats}

@@ -244,9 +244,15 @@ class Differences:
 
     def reach(self, units: int, confidence: float = CONFIDENCE) -> float:
         """Half of the interval that so many units like these would have; infinite where it has no end."""
+        return math.fsum(self.reaches(units, confidence)) / 2
+
+    def reaches(self, units: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """How far below and above the mean the interval of so many units like these would reach."""
         few = min(units, max(_MANY, len(self.units)))
-        low, high = self.of_size(few).interval(confidence)
-        return (high - low) / 2 * math.sqrt(few / units)
+        sample = self.of_size(few)
+        mean, (low, high) = sample.mean or 0.0, sample.interval(confidence)
+        shrunk = math.sqrt(few / units)
+        return (mean - low) * shrunk, (high - mean) * shrunk
 
     def needed(self, difference: float, level: float = 1 - CONFIDENCE) -> int | None:
         """The fewest units like these that show a true difference four times in five; None where there is none.

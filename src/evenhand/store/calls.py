@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import NoneType
 from typing import Any, Literal, NamedTuple, cast
 
@@ -262,19 +262,27 @@ class JournaledCalls(Counts):
 
     # Sums of money are rounded: in another order of the calls they differ in their last digits.
 
-    def usage(self) -> list[ModelUsage]:
-        """What each model was asked in each role: subjects in the order of the plan, then judges by name."""
+    def usage(self, variants: Collection[int] | None = None) -> list[ModelUsage]:
+        """What each model was asked in each role: subjects in the order of the plan, then judges by name.
+
+        Args:
+            variants: Of the trials of these columns; None for all calls of the run.
+        """
         usage: dict[tuple[CallRole, str], ModelUsage] = {}
+        columns = sorted(variants or ())
+        marks = ",".join("?" * len(columns))
+        chosen = f"and trial in (select idx from {self._run.table()} where variant in ({marks}))"  # noqa: S608 (one of two names)
         with readable(self._run.path):
             for role, model, answered, *numbers, unpriced, cost in self._run.db.execute(
-                """
+                f"""
                 select role, provider, model, count(*), sum(origin != 'provider'), total(tokens_in), total(tokens_out),
                        sum(origin = 'provider' and cost_usd is null),
                        round(total(case when origin = 'provider' then cost_usd end), 10)
-                from call join reply on reply.call = call.id where error = ''
+                from call join reply on reply.call = call.id where error = '' {"" if variants is None else chosen}
                 group by role, provider, model
                 order by role = 'subject' desc, role, case when role = 'subject' then min(trial) end, provider, model
-                """
+                """,  # noqa: S608 (fixed texts)
+                columns,
             ):
                 calls, cached, tokens_in, tokens_out = map(int, numbers)
                 more = ModelUsage(

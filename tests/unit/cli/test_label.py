@@ -74,6 +74,35 @@ def test_what_cannot_be_labelled_is_not_drawn(evenhand: Evenhand, rest: tuple[st
     assert evenhand("label", "--draw", "3", "--to", "y.csv")[0] == 0
 
 
+@pytest.mark.parametrize("name", ["draw.xlsx", "draw", "draw.tsv", "draw.json"])
+def test_a_file_is_what_its_name_promises(evenhand: Evenhand, name: str):
+    """CSV text in a workbook's name would open nowhere; refused, nothing is drawn."""
+    code, told = evenhand("label", "--draw", "3", "--to", name)
+    assert code == 2
+    assert f"{name}: what to label is written as .csv or .jsonl" in told
+    assert "--to draw.csv opens in a spreadsheet" in told
+    assert not Path(name).exists()
+    assert "has been drawn yet" in evenhand("label", "--to", "y.csv")[1]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_a_spreadsheet_may_separate_columns_with_something_else(
+    evenhand: Evenhand, delimiter: str, quoting: int
+):
+    """Spreadsheets save semicolons where numbers have commas, and tabs as "Unicode text"."""
+    evenhand("label", "--draw", "3", "--to", "x.csv")
+    with Path("x.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with Path("y.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        table = csv.DictWriter(file, rows[0], delimiter=delimiter, quoting=quoting)  # pyright: ignore[reportArgumentType] (a member of csv's)
+        table.writeheader()
+        table.writerows({**row, "verdict": "pass"} for row in rows)
+    code, told = evenhand("label", "--from", "y.csv", "--by", "ana")
+    assert code == 0, told
+    assert told.startswith("3 labels by ana"), told
+
+
 def test_a_draw_that_comes_to_fewer_says_why(evenhand: Evenhand):
     """There are no more, or an earlier draw has the others; asked for again, a draw is the same."""
     assert "only" not in evenhand("label", "--draw", "7", "--seed", "1", "--to", "x.csv")[1]

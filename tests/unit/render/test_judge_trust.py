@@ -485,8 +485,46 @@ async def test_a_judge_no_better_than_chance_is_not_to_be_used(make_run: Make, p
     assert judge.verdict == "do not use"
     assert judge.tpr is not None
     assert judge.tnr is not None
+    assert "not shown to be better than chance" in judge.why
+    assert "label more" not in judge.why  # there are enough of both kinds
     if judge.tpr.value + judge.tnr.value <= 1:
         assert judge.corrected is None
+
+
+async def test_agreement_among_people_is_told_with_how_much_it_rests_on(make_run: Make):
+    """An α of 1.00 on two outputs says little."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 7, size=60)
+    places = [i.trial.index for i in drawn_items(run, run.draws())]
+    again = [next(i for i in places if (i % 10 < 7) == good) for good in (True, False)]
+    labels = [(index, "prose", "pass" if index % 10 < 7 else "fail") for index in again]
+    add_metric_labels(run.path, "bo", labels)  # type: ignore[arg-type]
+    lines = "\n".join(calibration_lines(calibrate(RunFile.open(run.path))))
+    assert "people among each other 1.00 α, on 2 outputs" in lines
+
+
+async def test_where_all_is_labelled_more_cases_are_advised_and_not_more_labels(make_run: Make):
+    """Of 40 outputs nobody labels 50."""
+    (all_,) = calibrate(label(await a_run(make_run, 40), lambda i: i % 10 < 7, size=40)).judges
+    more = "50 or more make this firm"
+    assert (
+        f"40 labels are few: {more}, which takes more cases than the 40 judged here"
+        in all_.warnings
+    )
+    (part,) = calibrate(label(await a_run(make_run, 200), lambda i: i % 10 < 7, size=40)).judges
+    assert f"40 labels are few: {more}" in part.warnings
+
+
+async def test_few_labelled_failures_show_nothing_and_what_to_label_is_said(make_run: Make):
+    """Three outputs that a judge passes wrongly don't show that it is no better than chance."""
+    run = label(await a_run(make_run), lambda i: i % 40 != 1, size=60)
+    (judge,) = calibrate(run).judges
+    fails = judge.verdicts.both_fail + judge.verdicts.excused
+    assert 0 < fails < 10
+    assert judge.verdict == "do not use"
+    assert "not shown to be better than chance" in judge.why
+    assert judge.why.endswith(
+        f"; only {fails} of the 60 labelled outputs fail: label more, of a run with more that fail"
+    )
 
 
 async def test_there_is_no_verdict_without_labels_with_few_or_with_one_class(make_run: Make):

@@ -73,10 +73,24 @@ async def test_before_there_are_labels_it_says_how_many_it_takes(make_run: Make)
     agreed = label(await a_run(make_run, 200), lambda i: i % 10 < 7, size=12)
     (right,) = selective_verdicts(agreed, 0.1).values()
     assert "that takes about 38 labels, not 12" in right.line()
+    assert "add cases" not in right.line()
     assert few.row().accepted == 0
     coin = label(await a_run(make_run, 200), lambda i: i % 2 == 0, size=100)
     (none,) = selective_verdicts(coin, 0.1).values()
     assert "accept a higher risk" in none.line()
+
+
+async def test_no_more_labels_are_advised_than_there_are_outputs(make_run: Make):
+    """Of 24 outputs nobody labels 38: more cases, or a higher risk, are all that helps."""
+    run = await a_run(make_run, 24)
+    more = "there are 24 outputs, so add cases, or accept a higher risk"
+    (one,) = selective_verdicts(run, 0.1).values()
+    assert f"takes 38 labels or more; {more}" in one.line()
+    agreed = label(await a_run(make_run, 24), lambda i: i % 10 < 7, size=12)
+    (few,) = selective_verdicts(agreed, 0.1).values()
+    assert f"takes about 38 labels, not 12; {more}" in few.line()
+    (held,) = selective_verdicts(agreed, 0.9).values()
+    assert "add cases" not in held.line()
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
+from evenhand.core.json_shapes import as_mapping
+from evenhand.core.message import Usage
 from evenhand.core.plan import CallEstimate, Plan
+from evenhand.core.provider import Price
 from evenhand.core.record import Record
+from evenhand.core.run import RunMeta
 from evenhand.core.step import Step
+from evenhand.providers.chat import ChatProvider
+from evenhand.providers.prices import cost, price_by_id
 from evenhand.store.counted import ModelUsage
 from evenhand.store.run_lookup import paths
 from evenhand.store.runfile import RunFile
@@ -26,32 +33,65 @@ class Precedent(Record, frozen=True):
         trials: How many of its trials were settled.
         estimates: The calls of the whole plan. A cost is what to expect, not a bound; it leaves the cache out.
         waves: The waves that its trials took in batches, or would have taken.
+        scripted: Whether a script answered: a model writes more or less, at its list price.
     """
 
     run: str
     trials: int
     estimates: tuple[CallEstimate, ...]
     waves: int = 0
+    scripted: bool = False
 
 
 def precedent_of(plan: Plan, home: Path) -> Precedent | None:
-    """The latest run of the plan's file or folder and title that settled a trial; None where there is none.
+    """An earlier run of the plan's file or folder and title; None where none settled a trial.
+
+    It is the latest one that is whole or has as many trials as the plan, and otherwise the one with the most: a run of
+    a few cases, or of one eval, says little of what the others ask.
 
     Args:
         home: Where runs are kept.
     """
+    most = 0
+    fullest: Path | None = None
     for path in paths(home)[:LOOKED_AT]:
         try:
             with RunFile.open(path) as run:
                 if (run.meta.title, run.meta.source) != (plan.title, plan.source):
                     continue
                 trials = run.totals().trials
-                if trials:
-                    estimates = tuple(_scaled(run.usage(), run.batched_usd(), plan.size / trials))
-                    return Precedent(run.meta.id, trials, estimates, waves_of_run(run))
+                if trials and (trials >= plan.size or _is_whole(run.meta, trials)):
+                    return _going_by(run, plan, trials)
+                if trials > most:
+                    most, fullest = trials, path
         except StoreError:
             continue
-    return None
+    if fullest is None:
+        return None
+    with RunFile.open(fullest) as run:
+        return _going_by(run, plan, most)
+
+
+def _is_whole(meta: RunMeta, trials: int) -> bool:
+    """Whether a run settled all its trials, and nobody had chosen some of them."""
+    request = as_mapping(meta.settings.get("asked"))
+    choices = {**as_mapping(request.get("selection")), "names": request.get("names")}
+    parts = [value for name, value in choices.items() if name not in ("repeats", "seed")]
+    return trials >= meta.planned and not any(parts)
+
+
+def _going_by(run: RunFile, plan: Plan, trials: int) -> Precedent:
+    prices = {one.id: one.price for one in plan.providers if isinstance(one, ChatProvider)}
+    usage = [_at_list_price(one, prices) if run.meta.is_scripted else one for one in run.usage()]
+    estimates = tuple(_scaled(usage, run.batched_usd(), plan.size / trials))
+    return Precedent(run.meta.id, trials, estimates, waves_of_run(run), run.meta.is_scripted)
+
+
+def _at_list_price(usage: ModelUsage, prices: Mapping[str, Price | None]) -> ModelUsage:
+    """What a model would have charged for as many tokens as a script answered with, for nothing."""
+    price = prices.get(usage.model) or price_by_id(usage.model)
+    tokens = Usage(usage.tokens_in, usage.tokens_out)
+    return replace(usage, cost_usd=cost(price, tokens), cached=0)
 
 
 def _scaled(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from evenhand.analysis.comparison.case_values import Seen
 from evenhand.analysis.gates.gate_results import Advice, GateResult
+from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.variance_shares import (
     PartShare,
     TrialCost,
@@ -35,7 +36,6 @@ def with_advice(
     results: Iterable[GateResult],
     columns: Mapping[str, tuple[Seen, Seen]],
     run: RunFile,
-    asked: int,
 ) -> Iterator[GateResult]:
     """The results of a gate, those that more cases would decide with what would do so at the least cost.
 
@@ -43,7 +43,6 @@ def with_advice(
         results: Each with how many more cases would decide it.
         columns: By variant the column of the baseline and that of the run.
         run: The run.
-        asked: How many of its trials were run, those taken from the baseline left out.
     """
     about: _About | None = None
     for result in results:
@@ -51,15 +50,22 @@ def with_advice(
             yield result
             continue
         # Nothing of the run is read again where everything is decided.
-        about = about or _About(trial_cost(run, asked), _judges(run))
+        about = about or _About(_costs(run), _judges(run))
         yield replace(result, advice=_advice(result, result.more, columns[result.variant], about))
 
 
 class _About(NamedTuple):
-    """What a trial of the run takes, and by metric how its judge's verdicts on the same output vary."""
+    """What a trial of each variant takes, and by metric how its judge's verdicts on the same output vary."""
 
-    cost: TrialCost
+    costs: Mapping[str, TrialCost]
     judges: Mapping[str, Part]
+
+
+def _costs(run: RunFile) -> dict[str, TrialCost]:
+    """By variant, of its trials that were run: those taken from the baseline asked nothing."""
+    run_anew = Counter(trial.variant for trial in run.trials() if not trial.taken)
+    names = column_names(run.meta.variants)
+    return {name: trial_cost(run, {j: run_anew[j]}) for j, name in enumerate(names)}
 
 
 def _judges(run: RunFile) -> dict[str, Part]:
@@ -75,7 +81,7 @@ def _judges(run: RunFile) -> dict[str, Part]:
 
 def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], about: _About) -> Advice:
     """What would decide a result: so many more cases, unless repeats of the run's cases do it for less."""
-    sides, cost = [*_sides(result, *columns)], about.cost
+    sides, cost = [*_sides(result, *columns)], about.costs[result.variant]
     if result.compared is not None and more <= result.compared.predicted:
         # The cases that were left out are in the baseline: only the run has to ask for them.
         calls, usd = cost.of(more * fmean(len(case.sides[1]) for case in sides))

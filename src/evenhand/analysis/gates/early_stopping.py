@@ -245,6 +245,11 @@ class GateDecider:
             return self._levels[self._count]
         return self._levels[self._decided_at]
 
+    def level_of(self, units: int) -> float:
+        """The level of the last look at a run of so many units, which is looked at as this one is."""
+        looks = _looks(units) if self._stops else [units]
+        return look_levels([n / units for n in looks], LEVEL)[-1]
+
 
 def slim(trial: TrialResult) -> TrialResult:
     """A trial without its texts: what a comparison reads of it."""

@@ -240,7 +240,10 @@ def _compared(
 
 
 def judged(
-    results: Sequence[GateResult], margin: float, level: float = LEVEL
+    results: Sequence[GateResult],
+    margin: float,
+    level: float = LEVEL,
+    later: Callable[[int], float] = lambda _: LEVEL,
 ) -> Iterator[GateResult]:
     """The results with their verdicts, each in the light of how many they are.
 
@@ -248,6 +251,7 @@ def judged(
         results: All of them.
         margin: How much worse is accepted.
         level: Of each test.
+        later: That of a run of so many cases, or clusters of them.
     """
     rule = partial(gate_rule, level=level)
     tests, places = distinct(
@@ -273,7 +277,13 @@ def judged(
         )
         more = None
         if word == "undecided":
-            more = more_cases(compared.data, margin, lower=compared.lower)
+            more = more_cases(
+                compared.data,
+                margin,
+                lower=compared.lower,
+                level=lambda units: min(level, later(units)),
+                of=len(tests),
+            )
         low, high, p = compared.data.agreeing(corrected(compared.p_alone), level)
         least, most = compared.data.interval(1 - 2 * level)
         yield replace(

@@ -167,7 +167,9 @@ class GateDocument(Record, frozen=True, kw_only=True):
     ] = None
     notes: Annotated[
         Sequence[str],
-        Key("why trials were not taken, what was left out, and what else has changed"),
+        Key(
+            "unchecked judges, why trials were not taken, what was left out, and what else has changed"
+        ),
     ] = ()
     title: Annotated[str, Key("of what was run; empty if nothing was")] = ""
     run: Annotated[str | None, Key("the run's id", null="nothing was run")] = None

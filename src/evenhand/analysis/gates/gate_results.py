@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import field
 
@@ -12,8 +12,7 @@ from evenhand.analysis.summaries.variance_shares import PartShare
 from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.run import RunStatus
-
-GateVerdict = Literal["worse", "nothing", "undecided", "not worse", "better"]
+from evenhand.core.score import GateVerdict
 
 GRAVEST: tuple[GateVerdict, ...] = ("worse", "nothing", "undecided", "not worse", "better")
 """From the gravest on."""

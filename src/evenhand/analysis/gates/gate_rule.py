@@ -65,13 +65,22 @@ def least_margin(cases: int) -> float:
     return next((margin for margin in MARGINS if low > -margin), MARGINS[-1])
 
 
-def more_cases(data: Extremes, margin: float, *, lower: bool = False) -> int | None:
+def more_cases(
+    data: Extremes,
+    margin: float,
+    *,
+    lower: bool = False,
+    level: Callable[[int], float] = lambda _: LEVEL,
+    of: int = 1,
+) -> int | None:
     """About how many more cases would decide it, if they came out as these did; with very few, the least it takes.
 
     Args:
         data: What is undecided.
         margin: How much worse is accepted.
         lower: Whether less is better.
+        level: Of each test, with so many units: a gate that looks several times has a stricter one.
+        of: How many tests there are. That others are decided as well, which makes this one easier, is not counted on.
 
     Returns:
         None where more cases are no advice: errors leave it open, there is none to go by, or the difference is too near
@@ -83,34 +92,30 @@ def more_cases(data: Extremes, margin: float, *, lower: bool = False) -> int | N
     n = differences.n
     if len(differences.units) < FEWEST:
         return FEWEST - len(differences.units)
-    times = _times(differences, margin)
+    times = _times(differences, margin, level, of)
     return None if times is None or times > MOST else max(1, math.ceil(n * times) - n)
 
 
-def _times(differences: Differences, margin: float) -> float | None:
+def _times(
+    differences: Differences, margin: float, level: Callable[[int], float], of: int
+) -> float | None:
     """How many times as many cases it takes: until the lower limit is above −margin, or a drop is shown."""
-    mean = differences.mean or 0.0
-    if differences.plain:
-        return _times_of_rates(differences, margin)
-    confidence, distance = (ONE_SIDED, mean + margin) if mean > -margin else (CONFIDENCE, -mean)
-    # Where the mean lies on the margin, no number is enough.
-    if distance <= 0:
-        return None
-
-    units = len(differences.units)
-    return _fewest(lambda n: differences.reach(math.ceil(units * n), confidence) <= distance, units)
-
-
-def _times_of_rates(differences: Differences, margin: float) -> float | None:
     n, mean = len(differences.units), differences.mean or 0.0
     ahead, behind = differences.directions
 
     def decided(times: float) -> bool:
+        units = math.ceil(n * times)
+        error = level(units)
+        # What isn't worse takes no correction for the number of tests; a drop does.
+        confidence = 1 - 2 * error if mean > -margin else 1 - error / of
+        if not differences.plain:
+            below, above = differences.reaches(units, confidence)
+            return below < mean + margin if mean > -margin else above < -mean
         table = n * times, ahead * times, behind * times
+        interval = paired_rates(*table, confidence)
         if mean > -margin:
-            return paired_rates(*table, ONE_SIDED).low > -margin
-        significant = mcnemar(round(table[1]), round(table[2])) <= 1 - CONFIDENCE
-        return significant and paired_rates(*table, CONFIDENCE).high < 0
+            return interval.low > -margin
+        return mcnemar(round(table[1]), round(table[2])) <= error / of and interval.high < 0
 
     return _fewest(decided, n)
 
@@ -119,7 +124,7 @@ def _fewest(decided: Callable[[float], bool], units: int) -> float | None:
     """How many times as many cases decide it, by bisection; None for more than MOST times."""
     if not decided(MOST):
         return None
-    least, most = 0.0, float(MOST)
+    least, most = 1.0, float(MOST)
     while (most - least) * units > _FINE:
         middle = (least + most) / 2
         least, most = (least, middle) if decided(middle) else (middle, most)

@@ -26,6 +26,7 @@ from evenhand.analysis.gates.gate_comparison import (
     of_a_rate,
 )
 from evenhand.analysis.gates.gate_results import CHANGES, Gate, GateResult
+from evenhand.analysis.gates.judge_notes import judge_notes
 from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.trust.run_basis import basis_of
@@ -34,7 +35,6 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.scripted import SCRIPTED
 from evenhand.core.variant import identity
 from evenhand.core.wording.words import count, in_one_line, safe, short_id
-from evenhand.stats.paired_difference import LEVEL
 from evenhand.store.runfile import RunFile
 
 if TYPE_CHECKING:
@@ -107,15 +107,19 @@ def gate(
     notes += _left_out(results, columns)
     notes += _first_error(run, results, names)
     notes += _judge_again(baseline, results)
-    level = decider.level(run_whole=stopped is None) if decider is not None else LEVEL
-    results = list(judged(results, margin, level))
+    if decider is None:
+        results = list(judged(results, margin))
+    else:
+        level = decider.level(run_whole=stopped is None)
+        results = list(judged(results, margin, level, decider.level_of))
     reused = sum(bool(trial.taken) for trial in run.trials())
     if totals.cached:
         notes.append(
             f"{totals.cached:,} of {count(totals.calls, 'answer')} came from the cache:"
             " where the baseline has the same ones, nothing can differ"
         )
-    results = list(with_advice(results, columns, run, totals.trials - reused))
+    notes = [*judge_notes(run, {one.metric for one in results}), *notes]
+    results = list(with_advice(results, columns, run))
     results = [_explained(one, run) for one in results]
     if not metrics:
         results = list(_once(results))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from evenhand.core.document import Key
@@ -95,14 +95,18 @@ class TrialCost(Record, frozen=True):
         ), None if self.usd is None else self.usd * trials
 
 
-def trial_cost(run: RunFile, trials: int) -> TrialCost:
-    """What a trial of a run took, on average; what was asked once, before the first trial, is left out.
+def trial_cost(run: RunFile, asked: Mapping[int, int]) -> TrialCost:
+    """What a trial of some columns took, on average; what was asked once, before the first trial, is left out.
+
+    An eval that asks a judge and one that asks nothing take different amounts: each has columns of its own.
 
     Args:
         run: The run.
-        trials: How many of its trials asked, those taken from elsewhere left out. With none, nothing was asked.
+        asked: By column how many of its trials asked, those taken from elsewhere left out. With none, nothing was
+            asked.
     """
-    usage = [one for one in run.usage() if one.role != "setup"] if trials else []
+    trials = sum(asked.values())
+    usage = [one for one in run.usage(asked) if one.role != "setup"] if trials else []
     calls = sum(one.calls for one in usage)
     costs: list[float] = []
     for one in usage:

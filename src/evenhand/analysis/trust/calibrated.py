@@ -100,7 +100,7 @@ class JudgedRate(Record, frozen=True, kw_only=True):
 
     @property
     def trusted(self) -> bool:
-        """Whether the rate may stand in a gate: it is corrected, and its judge may be used."""
+        """Whether a run's bounds may go by the rate: it is corrected, and its judge may be used."""
         return self.corrected is not None and not self.doubt
 
     @property

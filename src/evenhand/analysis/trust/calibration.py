@@ -5,7 +5,7 @@ The rules, in one place:
 - *usable*: it tells good outputs from bad ones (the lower end of TPR + TNR − 1 is above .3), and the corrected interval
   lies within 5 points of its own pass rate.
 - *usable with labels*: it tells them apart (the lower end is above 0); read the corrected number, not its own.
-- *do not use*: it is no better than chance, or that is not shown. At TPR + TNR ≤ 1 there is no corrected number.
+- *do not use*: it is not shown to be better than chance. At TPR + TNR ≤ 1 there is no corrected number.
 - *no verdict*: there are fewer than 30 labels, they are of too few cases, or they are not a random draw of what was
   judged.
 
@@ -61,8 +61,7 @@ from evenhand.analysis.trust.scores_calibrated import (
     scored_metrics,
 )
 from evenhand.analysis.trust.trust_rules import (
-    FEW,
-    FEWEST,
+    FEW_OF_A_KIND,
     LOOKED,
     NO_VERDICT,
     TELLS_APART,
@@ -73,6 +72,7 @@ from evenhand.analysis.trust.trust_rules import (
     bound_to,
     estimate_row,
     evidence_of,
+    few_labels,
     is_equivalent,
     labels_are,
     too_little,
@@ -111,7 +111,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         alternative: Whether it can stand in for a person; None unless two or more labelled the same outputs.
         orders: How its preferences depend on the order of the texts; see `JudgedMetric`.
         jury: What the votes of a jury are worth; None for one judge, and with fewer than 30 labels.
-        shared: Whether two or more people labelled the same output.
+        shared: How many outputs two or more people labelled.
         scores: Its scores beside people's; None where either gave none.
         systems: A digest of what each variant is, whatever it is called.
         errors: How many outputs the judge gave no verdict on.
@@ -137,7 +137,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     alternative: Alternative | None
     orders: Mapping[str, int]
     jury: JuryWeights | None = None
-    shared: bool = False
+    shared: int = 0
     scores: ScoreCalibration | None = None
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     errors: int = 0
@@ -168,8 +168,8 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     def warnings(self) -> list[str]:
         """What to keep in mind, a line each."""
         notes: list[str] = []
-        if FEWEST <= self.verdicts.labels < FEW:
-            notes.append(f"{labels_are(self.verdicts.labels)} few: {FEW} or more make this firm")
+        if few := few_labels(self.verdicts.labels, self.verdicts.items):
+            notes.append(few)
         if self.errors:
             notes.append(f"{count(self.errors, 'output')} left out: {NO_VERDICT}")
         if self.unused:
@@ -412,7 +412,7 @@ def _calibrated(
         orders=dict(metric.orders),
         jury=None,
         scores=None,
-        shared=any(len(each) > 1 for each in of_items.values()),
+        shared=sum(len(each) > 1 for each in of_items.values()),
         systems={index: judged.parts.system_of(index) for index in metric.variants},
         errors=metric.errors.total(),
         seen=evidence_of(metric, judged),
@@ -498,12 +498,10 @@ def _trust(
     if tpr is None or tnr is None:
         what = "passes" if tpr is None else "failures"
         return "no verdict", f"people found no {what} among the labelled outputs"
-    apart, low = apart_by(tpr, tnr)
+    _, low = apart_by(tpr, tnr)
     misses = f"misses {percent(1 - tnr.value)} of real failures, fails {percent(1 - tpr.value)} of good outputs"
-    if apart <= 0:
-        return "do not use", f"no better than chance: {misses}"
     if low <= 0:
-        return "do not use", f"not shown to be better than chance: {misses}"
+        return "do not use", f"not shown to be better than chance: {misses}{_few_of_a_kind(agrees)}"
     if low > TELLS_APART and corrected and is_equivalent(raw.value, corrected.low, corrected.high):
         return "usable", misses
     if corrected is None:
@@ -511,6 +509,16 @@ def _trust(
     # The farther end: what the judge's own number may be off by at worst.
     off = max(raw.value - corrected.low, corrected.high - raw.value)
     return "usable with labels", f"{misses}; its raw pass rate may be off by {off * 100:.0f} points"
+
+
+def _few_of_a_kind(agrees: Agreement) -> str:
+    """What to label where a judge isn't shown to tell outputs apart, with too few passes or failures to see it."""
+    v = agrees.verdicts
+    fails, passes = v.both_fail + v.excused, v.both_pass + v.missed
+    number, what = (fails, "fail") if fails <= passes else (passes, "pass")
+    if number >= FEW_OF_A_KIND:
+        return ""
+    return f"; only {number} of the {v.labels:,} labelled outputs {what}: label more, of a run with more that {what}"
 
 
 Audits = Mapping[Key, Sequence[Audit]]

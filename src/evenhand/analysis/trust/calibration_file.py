@@ -108,7 +108,7 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
 
 
 def has_usable_judge(path: Path) -> bool:
-    """Whether a calibration file has a judge whose corrected numbers may stand in a gate.
+    """Whether a calibration file has a judge whose corrected numbers a run's bounds may go by.
 
     Raises:
         UsageError: It is no calibration.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean, variance
 from typing import Any
@@ -173,9 +173,9 @@ def pilot_of(run: RunFile) -> Pilot:
         for key, metric in judged.metrics.items()
     }
     others: set[tuple[str, str]] = set()
-    run_anew = 0
+    run_anew: Counter[int] = Counter()
     for trial in run.trials():
-        run_anew += not trial.taken
+        run_anew[trial.variant] += not trial.taken
         if trial.outcome in ("pass", "fail"):
             good = trial.outcome == "pass"
             passed[trial.variant][written_case(trial.case)].append(good)
@@ -217,7 +217,9 @@ def pilot_of(run: RunFile) -> Pilot:
         pair=compared(Grid(run), *list(passed)[:2]) if both else None,
         spread=_spread(columns[: 2 if both else 1], groups),
         deciding=verdicts.keys() - others,
-        cost=trial_cost(run, run_anew),
+        cost=trial_cost(
+            run, {column: run_anew[column] for column in [*passed][: 2 if both else 1]}
+        ),
         again=_again(run, judged),
     )
 

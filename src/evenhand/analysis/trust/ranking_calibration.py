@@ -29,8 +29,6 @@ from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements, 
 from evenhand.analysis.trust.labelled_cases import case_of
 from evenhand.analysis.trust.labels.ranking_labels import RankingLabels, ranking_labels
 from evenhand.analysis.trust.trust_rules import (
-    FEW,
-    FEWEST,
     TELLS_APART,
     Bound,
     Evidence,
@@ -38,6 +36,7 @@ from evenhand.analysis.trust.trust_rules import (
     bound_to,
     estimate_row,
     evidence_of,
+    few_labels,
     is_equivalent,
     labels_are,
     too_little,
@@ -104,8 +103,8 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
     def warnings(self) -> list[str]:
         """What to keep in mind, a line each."""
         n, notes = len(self.labels.pairs), list[str]()
-        if FEWEST <= n < FEW:
-            notes.append(f"{labels_are(n)} few: {FEW} or more make this firm")
+        if few := few_labels(n, self.pairs):
+            notes.append(few)
         if self.labels.unused:
             notes.append(
                 f"{labels_are(self.labels.unused)} not used: outside a draw, or people disagree"
@@ -186,8 +185,6 @@ def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTru
         f"of the pairs in which people prefer one, it prefers the other in {percent(opposite / decided)}"
         f" and neither in {percent(1 - (same + opposite) / decided)}"
     )
-    if same <= opposite:
-        return RankingTrust("do not use", f"no better than chance: {misses}", raw, None, random_p)
     # Ties count half, as in a sign test, so that the share is 0.5 by chance.
     low, _ = wilson((decided + same - opposite) / 2, decided)
     if low <= 0.5:

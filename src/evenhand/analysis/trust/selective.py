@@ -69,16 +69,17 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
                 f"({percent(1 - DELTA)} confidence); {left}"
             )
         if self.labels == 0:
-            fewest = labels_needed(self.risk)
-            return f"decides nothing at {risk} yet: that takes {fewest} labels{self._kind} or more"
+            fewest = labels_needed(self.risk) or 0
+            takes = f"that takes {fewest:,} labels{self._kind} or more"
+            return f"decides nothing at {risk} yet: {takes}{self._more_cases(fewest)}"
         needed = labels_needed(self.risk, self.wrong / self.labels)
         if needed is None:
             return (
                 f"decides nothing at {risk}: people disagree with {percent(self.wrong / self.labels)} of "
                 f"{count(self.labels, 'labelled verdict')}{self._kind}; label more, or accept a higher risk"
             )
-        about = f"that takes about {needed} labels{self._kind}, not {self.labels}"
-        return f"decides nothing at {risk} yet: as it stands, {about}"
+        about = f"that takes about {needed:,} labels{self._kind}, not {self.labels:,}"
+        return f"decides nothing at {risk} yet: as it stands, {about}{self._more_cases(needed)}"
 
     @property
     def note(self) -> str:
@@ -86,6 +87,13 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
         if not self.missing or not self.labels:
             return ""
         return f"{count(self.missing, 'label')} of the draw still missing: they count as wrong verdicts until then"
+
+    def _more_cases(self, needed: int) -> str:
+        """That so many labels take more outputs than there are; empty where they don't."""
+        if needed <= self.items:
+            return ""
+        there = f"there {'is' if self.items == 1 else 'are'} {count(self.items, 'output')}"
+        return f"; {there}, so add cases, or accept a higher risk"
 
     @property
     def _kind(self) -> str:

@@ -18,6 +18,8 @@ FEWEST = 30
 """Labels below which there is no verdict."""
 FEW = 50
 """Labels below which a warning is given."""
+FEW_OF_A_KIND = 20
+"""Labelled passes, or failures, below which a judge that isn't shown to be better than chance may only lack labels."""
 TELLS_NOTHING = "do not use this judge: it isn't shown to tell good outputs from bad ones"
 """Why its labels correct nothing but the run that they are of."""
 TELLS_APART = 0.3
@@ -75,6 +77,19 @@ def too_little(labels: int, random_p: float | None, judged: str) -> str:
 def labels_are(number: int) -> str:
     """How many labels something is said of: `1 label is`, `3 labels are`."""
     return f"{count(number, 'label')} {'is' if number == 1 else 'are'}"
+
+
+def few_labels(number: int, population: int) -> str:
+    """That labels are few, and what to do about it; empty for enough, and for too few for a verdict.
+
+    Args:
+        number: How many there are.
+        population: How many outputs, or pairs, could be labelled.
+    """
+    if not FEWEST <= number < FEW:
+        return ""
+    add = "" if population >= FEW else f", which takes more cases than the {population} judged here"
+    return f"{labels_are(number)} few: {FEW} or more make this firm{add}"
 
 
 def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:

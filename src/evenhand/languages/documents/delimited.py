@@ -73,6 +73,24 @@ def records(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int, l
         line = reader.line_num + 1
 
 
+def delimiter_of(text: str, needed: Iterable[str]) -> str:
+    r"""What separates the columns: a comma, or what the header shows that a spreadsheet wrote in its place.
+
+    >>> delimiter_of("item;metric;verdict\n", ["item", "verdict"])
+    ';'
+
+    Args:
+        needed: Columns that the table has to have.
+    """
+    first = re.match(r"[^\r\n]*", text)
+    line = first[0] if first else ""
+    for delimiter in ",;\t":
+        names = {column_name(name.strip().strip('"')) for name in line.split(delimiter)}
+        if names.issuperset(needed):
+            return delimiter
+    return ","
+
+
 def _wrong(text: str, delimiter: str, line: int, reason: str) -> NotDelimited:
     """What is wrong with a record that begins on this line: the first of its cells whose quotes follow no rule."""
     at = 0

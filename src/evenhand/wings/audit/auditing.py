@@ -247,7 +247,7 @@ async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) 
         texts.add(subject.text)
         attempt = await attempted(audit, subject)
         if subject.kind == "reference":
-            reference_passes = attempt.state in ("pass", "unasked")
+            reference_passes = attempt.state in ("pass", "unasked", "open")
     judged = any(one.role == "judge" for one in audit.demands)
     wrong = list(wrong_subjects(pool, place))
     if styles and judged:

@@ -11,7 +11,7 @@ from evenhand.core.errors import NotRecorded
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import State
 from evenhand.wings.audit.earlier import Key, Stored
-from evenhand.wings.audit.examining import Exam, Judged
+from evenhand.wings.audit.examining import OPEN, Exam, Judged
 from evenhand.wings.audit.material import Material
 from evenhand.wings.audit.reading import Demand
 from evenhand.wings.audit.subjects import Subject
@@ -22,8 +22,8 @@ class Attempt(Record, frozen=True):
 
     Attributes:
         subject: It.
-        state: The case's verdict: `unasked` where a judge would have to be asked.
-        outcomes: What became of each expectation, in their order; `unasked` in the same way.
+        state: The case's verdict: `unasked` where a judge would have to be asked, `open` where a condition decides.
+        outcomes: What became of each expectation, in their order; `unasked` and `open` in the same way.
         reason: Why, in a line; empty for a pass.
     """
 
@@ -80,15 +80,16 @@ class CaseAudit(MutableRecord, kw_only=True):
 
 def attempt_of(subject: Subject, judged: Judged) -> Attempt:
     """A subject with what a case says of it."""
-    outcomes = tuple(
-        "unasked" if one.error == NotRecorded.slug else one.outcome for one in judged.outcomes
-    )
+    outcomes = tuple(_OPEN.get(one.error) or one.outcome for one in judged.outcomes)
     reason = ""
     if judged.error is not None:
         reason = judged.error.message
     elif judged.state in ("fail", "error"):
         reason = next((one.reason for one in judged.outcomes if one.outcome == judged.state), "")
-    return Attempt(subject, "unasked" if judged.unasked else judged.state, outcomes, reason)
+    return Attempt(subject, judged.open or judged.state, outcomes, reason)
+
+
+_OPEN = {NotRecorded.slug: "unasked", OPEN: "open"}
 
 
 FindingKind = Literal[

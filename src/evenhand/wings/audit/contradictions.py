@@ -36,7 +36,7 @@ class Trust:
                 continue
             group = audit.material.group
             self._references[group] += 1
-            self._whole[group] += attempt.state in ("pass", "unasked")
+            self._whole[group] += attempt.state in ("pass", "unasked", "open")
             for number, state in enumerate(attempt.outcomes):
                 self._total[group, self._asks(audit, number)] += state in ("pass", "fail")
                 self._passed[group, self._asks(audit, number)] += state == "pass"
@@ -124,7 +124,7 @@ def contradictions(audit: CaseAudit, trust: Trust) -> Iterator[Finding]:
         trust: What its reference is worth.
     """
     good = list(audit.attempts_of(must_pass=True))
-    if any(one.state in ("pass", "unasked", "not_applicable") for one in good):
+    if any(one.state in ("pass", "unasked", "open", "not_applicable") for one in good):
         return
     reason = (
         _bounds(audit) or _texts(audit) or _refusals(audit) or _against(audit) or _broken(audit)

@@ -13,7 +13,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import field
 from msgspec.structs import replace
@@ -79,11 +79,15 @@ class GivenTrial(LiveTrial):
         self.kept_value = value
 
 
+OPEN = "looks-elsewhere"
+"""Stands for the error of a condition that the application's own code has already decided, whatever is answered."""
+
+
 class Judged(Record, frozen=True, kw_only=True):
     """What a case says of an answer.
 
     Attributes:
-        state: Its verdict. `error` may be for want of a judge: see `unasked`.
+        state: Its verdict. `error` may be for want of a judge, or of an answer to look at: see `open`.
         outcomes: One for each expectation.
         expectations: What they are outcomes of.
         output: What the body returned; None where it was not run.
@@ -97,6 +101,17 @@ class Judged(Record, frozen=True, kw_only=True):
     output: object = None
     error: TrialError | None = None
     steps: tuple[Step, ...] = ()
+
+    @property
+    def open(self) -> Literal["unasked", "open", ""]:
+        """Why there is no verdict: for want of a judge, or as a condition looks at no made answer; empty for neither.
+
+        Where both are so, a judge's verdict could still make it a failure.
+        """
+        if self.unasked:
+            return "unasked"
+        is_open = any(outcome.error == OPEN for outcome in self.outcomes)
+        return "open" if self.state == "error" and is_open else ""
 
     @property
     def unasked(self) -> bool:
@@ -320,7 +335,7 @@ class Exam(MutableRecord, kw_only=True):
 
 def _open(outcome: Outcome) -> Outcome:
     """An outcome that says nothing of a made answer, as it is about something else."""
-    return replace(outcome, outcome="error", score=None, error=NotRecorded.slug)
+    return replace(outcome, outcome="error", score=None, error=OPEN)
 
 
 def _alike(one: Expectation, other: Expectation) -> bool:

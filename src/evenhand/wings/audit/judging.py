@@ -144,6 +144,13 @@ def with_judges(audits: Sequence[CaseAudit], results: dict[int, TrialResult]) ->
         subject = before.subject
         if subject.by_model and isinstance(result.kept, str):
             subject = replace(subject, text=result.kept.strip())
-        outcomes: tuple[Any, ...] = tuple(one.outcome for one in result.outcomes)
-        reason = result.reason if result.outcome != "pass" else ""
-        audits[case].attempts[number] = Attempt(subject, result.outcome, outcomes, reason)
+        is_open = [one == "open" for one in before.outcomes]
+        outcomes: tuple[Any, ...] = tuple(
+            "open" if is_open[i : i + 1] == [True] else one.outcome
+            for i, one in enumerate(result.outcomes)
+        )
+        # What a condition came to is of the application's own answer.
+        is_decided = not any(is_open) or (result.outcome == "fail" and "fail" in outcomes)
+        state = result.outcome if is_decided else "open"
+        reason = result.reason if state not in ("pass", "open") else ""
+        audits[case].attempts[number] = Attempt(subject, state, outcomes, reason)

@@ -25,11 +25,16 @@ class AuditScore(Record, frozen=True, kw_only=True):
     survived: Annotated[int, Key("passed by it", "answers")]
     errors: Annotated[int, Key("on which it came to no verdict", "answers")]
     not_asked: Annotated[int, Key("on which a judge would have to be asked", "answers")]
+    open: Annotated[
+        int, Key("on which a condition decides, that looks at no made answer", "answers")
+    ]
     least: Annotated[
-        float | None, Key("killed ÷ made, had all errors passed", "0 to 1", null="none was made")
+        float | None,
+        Key("killed ÷ made, had all errors and open ones passed", "0 to 1", null="none was made"),
     ]
     most: Annotated[
-        float | None, Key("killed ÷ made, had all errors failed", "0 to 1", null="none was made")
+        float | None,
+        Key("killed ÷ made, had all errors and open ones failed", "0 to 1", null="none was made"),
     ]
     interval: Annotated[
         tuple[float, float] | None,
@@ -251,13 +256,16 @@ def _scored(subject: str, cases: Sequence[Counter[str]]) -> AuditScore:
         cases: How often each case came to each state.
     """
     states: Counter[str] = sum(cases, Counter())
-    share = rate_of_decisions([Tally(own["fail"], own["pass"], own["error"]) for own in cases])
+    share = rate_of_decisions(
+        [Tally(own["fail"], own["pass"], own["error"] + own["open"]) for own in cases]
+    )
     return AuditScore(
         subject=subject,
         killed=states["fail"],
         survived=states["pass"],
         errors=states["error"],
         not_asked=states["unasked"],
+        open=states["open"],
         least=None if share is None else share.least,
         most=None if share is None else share.most,
         interval=None if share is None else (share.low, share.high),

@@ -221,6 +221,8 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         said_by=run.remarks.by,
         of_judges=meta.is_judge_check,
         of_gate=meta.is_of_gate,
+        # A run that is resumed has the verdict of its earlier session.
+        gate_verdict=meta.gate_verdict if meta.status in ("finished", "decided") else None,
         edited=meta.is_edited,
         sample=meta.is_sample,
     )

@@ -12,7 +12,7 @@ from evenhand.core.document import Key
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record
 from evenhand.core.run import RunStatus, Totals, VerdictWord
-from evenhand.core.score import Scale
+from evenhand.core.score import GateVerdict, Scale
 from evenhand.core.scripted import ReplySource
 from evenhand.store.counted import ModelUsage
 
@@ -74,6 +74,9 @@ class RunSummary(Record, frozen=True, kw_only=True):
         bool, Key("It asked about judges (a probe, a check of canaries), and not about a system.")
     ] = False
     of_gate: Annotated[bool, Key("A gate ran it, and says itself what it comes to.")] = False
+    gate_verdict: Annotated[
+        GateVerdict | None, Key("What the gate came to; null of other runs, and before its end.")
+    ] = None
     edited: Annotated[bool, Key("It is one cell of another run, edited and asked again.")] = False
     sample: Annotated[bool, Key("It ended after cases that were drawn beforehand.")] = False
     problem: Annotated[

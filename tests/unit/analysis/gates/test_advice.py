@@ -111,6 +111,33 @@ async def test_without_repeats_it_is_said_that_their_part_is_not_known(
     assert "calls, including a new baseline)" in text
 
 
+async def test_one_case_is_one(make_run: Make, tmp_path: Path):
+    """Not “1 more cases”."""
+    outcome = await gated(make_run, tmp_path, wavering(60, 1, 1), wavering(60, 1, 2))
+    one, advice = advice_of(outcome)
+    single = replace(outcome, results=(replace(one, advice=replace(advice, cases=1, calls=2)),))
+    text = " ".join(" ".join(lines(single)).split())
+    assert "about 1 more case would decide it: about 2 calls" in text
+
+
+async def test_a_further_case_takes_the_calls_of_its_own_eval(make_run: Make, tmp_path: Path):
+    """Of two evals over the same cases only the second asks: its cases aren't half as many calls."""
+    two = (Variant(0, "", "", eval="names"), Variant(1, "", "", eval="guest"))
+    trials = [result(i, variant=i % 2, case=f"c{i // 2:02}") for i in range(40)]
+    calls = [
+        (
+            CallStart(i, f"k{i}", 0, "judge", "m", b"{}", None),
+            CallEnd(b"{}", "provider", 0.1, 1, 1, 0.01, "m"),
+        )
+        for i in range(1, 40, 2)
+    ]
+    before = await make_run(trials, two, calls=calls)
+    write_baseline(baseline_of(before), tmp_path / "b.evn")
+    outcome = gate(read_baseline(tmp_path / "b.evn"), before, 0.05)
+    advice = {one.variant: one.advice for one in outcome.results}
+    assert [one and (one.cases, one.calls) for one in advice.values()] == [(32, 0), (32, 64)]
+
+
 async def test_those_that_were_left_out_are_among_more_cases_than_these_alone(
     make_run: Make, tmp_path: Path
 ):

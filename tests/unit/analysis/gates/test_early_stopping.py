@@ -81,6 +81,16 @@ async def test_what_is_as_good_as_before_is_decided_early(make_run: Make, tmp_pa
     assert -0.06 < one.compared.low < 0 < one.compared.high < 0.06
 
 
+async def test_so_many_more_cases_as_are_advised_decide_it(make_run: Make, tmp_path: Path):
+    """By the level of the last look at that many, which isn't that of these."""
+    decider, outcome = await decided(make_run, tmp_path, trials(20), trials(20), margin=0.15)
+    more = outcome.results[0].more
+    assert (decider.decided, more) == ("", 3)
+    now = trials(20 + 3)
+    _, outcome = await decided(make_run, tmp_path, now, now, margin=0.15)
+    assert outcome.verdict == "not worse"
+
+
 async def test_all_metrics_have_to_hold(make_run: Make, tmp_path: Path):
     """The pass rate is as it was; of the grade nobody can say yet."""
     decider, outcome = await decided(

@@ -71,6 +71,22 @@ def test_as_many_more_cases_decide_it(n: int, ahead: int, behind: int, margin: f
         )
 
 
+def test_a_gate_that_looks_several_times_takes_as_many_more_cases_as_its_own_level_does():
+    """20 cases without a change would be 21 at 5 %, and that was promised again at each of them."""
+    data = certain(rates(20, 0, 0))
+    assert more_cases(data, 0.15) == 1
+    assert more_cases(data, 0.15, level=lambda units: 0.024) == 3
+
+
+def test_a_drop_takes_more_cases_where_it_is_one_of_several_results():
+    """A drop is corrected for the number of tests: alone, fewer cases show it."""
+    data = certain(rates(60, 0, 4))
+    alone, of_ten = more_cases(data, 0.05), more_cases(data, 0.05, of=10)
+    assert alone is not None
+    assert of_ten is not None
+    assert of_ten > 2 * alone
+
+
 def test_scores_ask_for_more_cases_too():
     """By how the interval shrinks; none where the difference is as large as the margin."""
     spread = [0.3, -0.3, 0.1, -0.1, 0.2, -0.2, 0.0, 0.05, -0.05, 0.0]

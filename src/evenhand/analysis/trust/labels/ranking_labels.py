@@ -26,12 +26,14 @@ class RankingLabels(Record, frozen=True):
         unused: Labels that count for nothing: outside a draw, or on which people are split.
         labelled_at: When the last label was given, seconds since 1970; None without labels.
         people: Agreement beyond chance between people who labelled the same pairs; None with fewer than two.
+        shared: How many pairs two or more people labelled.
     """
 
     pairs: Sequence[LabelledPair] = ()
     unused: int = 0
     labelled_at: float | None = None
     people: float | None = None
+    shared: int = 0
 
 
 def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
@@ -68,7 +70,8 @@ def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
         )
         at += [label.at for label in by_author.values()]
         sides.append([_SIDE[_answer_for(place, label)] for label in by_author.values()])
-    return RankingLabels(answered, unused, max(at, default=None), alpha(sides))
+    shared = sum(len(each) > 1 for each in sides)
+    return RankingLabels(answered, unused, max(at, default=None), alpha(sides), shared)
 
 
 def pair_keys(

@@ -22,7 +22,7 @@ from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.core.wording.spreadsheet_cells import as_text, cell
 from evenhand.core.wording.words import count
-from evenhand.languages.documents.delimited import Header, NotDelimited, records
+from evenhand.languages.documents.delimited import Header, NotDelimited, delimiter_of, records
 from evenhand.languages.documents.file_kinds import not_lines
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import decoded
@@ -52,8 +52,9 @@ def write_rows(
     """Writes rows to a new file.
 
     Raises:
-        UsageError: The file already exists, or cannot be written.
+        UsageError: The ending says neither CSV nor JSON lines, the file already exists, or cannot be written.
     """
+    _check_ending(path)
     if _is_json_lines(path):
         text = "".join(
             json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n"
@@ -71,8 +72,18 @@ def write_rows(
 
 def check_new_file(path: Path) -> None:
     """Raises a UsageError where a file can't be written there: before anything is drawn for it."""
+    _check_ending(path)
     with _writing(path), beside(path):
         pass
+
+
+def _check_ending(path: Path) -> None:
+    """Raises a UsageError for a name that promises something else, such as a workbook, to who opens it."""
+    if path.suffix.lower() != ".csv" and not _is_json_lines(path):
+        raise UsageError(
+            f"{path}: what to label is written as .csv or .jsonl, not '{path.suffix}'",
+            hint=f"--to {path.with_suffix('.csv').name} opens in a spreadsheet.",
+        )
 
 
 @contextlib.contextmanager
@@ -198,7 +209,7 @@ def _csv_rows(
     path: Path, text: str, columns: Sequence[str], needed: Sequence[str]
 ) -> Iterator[SheetRow]:
     try:
-        table = records(io.StringIO(text, newline=""))
+        table = records(io.StringIO(text, newline=""), delimiter_of(text, needed))
         header = Header(next(table, (1, []))[1])
         missing = [name for name in needed if name not in header.names]
         if missing:

@@ -185,7 +185,7 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
 def _rate(score: AuditScore) -> str:
     if score.least is None or score.most is None or score.interval is None:
         return "unknown: no answer was decided"
-    count_made = score.killed + score.survived + score.errors
+    count_made = score.killed + score.survived + score.errors + score.open
     return (
         f"{percents(score.least, score.most)} [{interval(*score.interval)}]:"
         f" {score.killed:,} of {count(count_made, 'made answer')} killed"
@@ -196,6 +196,7 @@ def _row(one: AuditScore) -> str:
     notes = [count(one.errors, "error")] if one.errors else []
     notes += [f"{one.not_asked:,} not asked"] if one.not_asked else []
     name = KINDS[one.subject]  # pyright: ignore[reportArgumentType] (a kind, as `scores` has them)
+    notes += [f"{one.open:,} open"] if one.open else []
     return f"  {name:<38} {one.killed:>6,}  {one.survived:>8,}  {', '.join(notes)}".rstrip()
 
 
@@ -233,6 +234,11 @@ def _rest(report: AuditReport, score: AuditScore) -> Iterator[str]:
     if score.not_asked:
         lines.append(
             f"{count(score.not_asked, 'made answer')} not asked: judges decide; --judges asks them, within --max-cost"
+        )
+    if score.open:
+        lines.append(
+            f"{count(score.open, 'made answer')} open: a condition decides, and it was computed from the eval's own"
+            " output; a scorer in its place can be given others"
         )
     if report.only_forbids:
         forbid = "forbids" if report.only_forbids == 1 else "forbid"

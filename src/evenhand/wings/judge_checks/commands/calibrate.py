@@ -187,7 +187,8 @@ def _calibrated(
             tell(
                 f"written to {path}; commit it, and later runs are corrected with it"
                 if has_usable_judge(path)
-                else f"written to {path}; no judge in it can be used yet, so gates ignore its corrections"
+                else f"written to {path}; no judge in it can be used yet, so with --calibrated required,"
+                " a run has no verdict"
             )
         if remaining:
             tell(

@@ -211,7 +211,7 @@ async def test_labels_correct_the_ranking_and_raw_stays_beside_it(make_run: Make
     [
         (20, better([1, 0, 2]), "20 labels are too few: it takes 30 or more"),
         (60, lambda _: "tie", "people preferred neither output of any labelled pair"),
-        (90, better([2, 0, 1]), "no better than chance"),
+        (90, better([2, 0, 1]), "not shown to be better than chance"),
         (
             150,
             lambda one: better([1, 0, 2])(one) if {one.first.variant, one.second.variant} != {0, 1} else None,
