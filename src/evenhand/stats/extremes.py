@@ -67,7 +67,7 @@ class Extremes:
         return (low, self.most.interval(confidence)[1]) if self.open else (low, high)
 
     def agreeing(
-        self, p: float, level: float = LEVEL, raised: float = 1
+        self, p: float, level: float = LEVEL, raised: float = 1, word: Word = "undecided"
     ) -> tuple[float, float, float]:
         """An interval and a p-value that say the same: 0 lies in the interval where the p-value is above the level.
 
@@ -79,11 +79,14 @@ class Extremes:
             p: The p-value, corrected for the number of tests.
             level: What it is held against.
             raised: How many times the correction raised it: the error of the interval is as many times smaller.
+            word: What is said of the differences. With a margin, the interval alone can show that they are *worse*.
 
         Returns:
             The lower end, the upper end, and the p-value.
         """
         low, high = self.interval(1 - level / raised)
+        if word == "worse" and not low <= 0 <= high:
+            return low, high, p
         if p > level:
             return min(low, 0.0), max(high, 0.0), p
         if math.isinf(low) or low > 0 or high < 0:

@@ -408,7 +408,7 @@ def with_verdicts(results: Sequence[Compared], margin: float | None) -> Iterator
         # All bounds of a margin have to hold at once, which takes no wider intervals.
         raised = 1.0 if i is None or margin is not None else factors[i]
         p = result.p_alone if i is None else corrected_ps[i]
-        low, high, p = result.data.agreeing(p, raised=raised)
+        low, high, p = result.data.agreeing(p, raised=raised, word=word)
         yield replace(
             result,
             verdict=word,

@@ -284,7 +284,7 @@ def judged(
                 level=lambda units: min(level, later(units)),
                 of=len(tests),
             )
-        low, high, p = compared.data.agreeing(corrected(compared.p_alone), level)
+        low, high, p = compared.data.agreeing(corrected(compared.p_alone), level, word=word)
         least, most = compared.data.interval(1 - 2 * level)
         yield replace(
             result,

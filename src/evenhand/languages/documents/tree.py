@@ -208,7 +208,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     return Document(path, value, places, lending=lending)
 
 
-_ESCAPE = re.compile(r"escape (?:character|code|sequence)|hexdecimal")
+_ESCAPE = re.compile(r"escape (?:character|code|sequence)|hexa?decimal")
 """What PyYAML, in C or in Python, says of a backslash in double quotes that begins nothing it knows."""
 _HALVES = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
