@@ -320,13 +320,15 @@ async def test_a_run_that_was_deleted_is_none(
 async def test_changes_since_an_earlier_run_are_those_of_the_history(
     ask: Asking, make_run: Make, summaries_run: RunFile
 ) -> None:
-    """By the same rule; a run that is not there is none."""
+    """By the same rule: the earlier run asked no judge. A run that is not there is none."""
     variants = [replace(one, prompt_raw="another") for one in summaries_run.meta.variants]
     other = await make_run(summaries(), variants, calls=[])
     shutil.copy(other.path, summaries_run.path.parent)
     found = await ask.json(f"/changes?since={other.path.stem}")
-    assert [one["kind"] for one in found] == ["prompt"]
-    assert found[0]["text"] == "prompts.py:basic, prompts.py:best, prompts.py:better edited"
+    assert [(one["kind"], one["text"]) for one in found] == [
+        ("judge", "anthropic:messages:claude added"),
+        ("prompt", "prompts.py:basic, prompts.py:best, prompts.py:better edited"),
+    ]
     assert await ask.json(f"/changes?since={ask.run}") == []
     assert (await ask(f"/api/runs/{ask.run}/changes?since=nowhere")).status == 404
 
