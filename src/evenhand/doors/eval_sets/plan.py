@@ -46,7 +46,13 @@ from evenhand.doors.eval_sets.evalset import Eval, EvalSet, forget_reminder
 from evenhand.doors.eval_sets.models import EvalSetRoster, calls_recorded
 from evenhand.doors.eval_sets.near_columns import near_fields, said_of, unused
 from evenhand.doors.eval_sets.prechecks import asked_of, foreseen, partly_taken, set_up_once
-from evenhand.doors.eval_sets.project_files import axis_contents, code_of, data_of, files_of
+from evenhand.doors.eval_sets.project_files import (
+    axis_contents,
+    code_of,
+    data_of,
+    files_of,
+    imported_code,
+)
 from evenhand.doors.eval_sets.prompt import Prompt
 from evenhand.doors.eval_sets.selection import EvalFilter, column_left, refuse_unknown_tag, selected
 from evenhand.doors.eval_sets.thresholds import Thresholds
@@ -317,6 +323,11 @@ def _shared(planned: Sequence[PlannedSet], selection: Selection, source: str) ->
         sets = [one.evals for one in planned]
         return {**files_of(evals.path for evals in sets), **data_of(sets)}
 
+    @cache
+    def of_evals() -> Mapping[str, str]:
+        """The code of the evals as it was when the run began: modules may be imported later."""
+        return code_of(one.evals for one in planned)
+
     def again(variant: Variant, body: EvalBody, case: Case) -> Plan:
         one = next(one for one in planned if one.evals is body.evals)
         evals = body.evals.uncompared()
@@ -337,7 +348,7 @@ def _shared(planned: Sequence[PlannedSet], selection: Selection, source: str) ->
     return {
         "sheets": [one.sheet() for one in planned],
         "identify": lambda: _fingerprint(planned, files(), selection),
-        "code": lambda: code_of(one.evals for one in planned),
+        "code": lambda: {**imported_code(), **of_evals()},
         "record": lambda: {
             "files": files(),
             "thresholds": _thresholds(planned),

@@ -13,7 +13,6 @@ import builtins
 import contextlib
 import os
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -56,8 +55,8 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
 
 
 def code_of(sets: Iterable[EvalSet]) -> dict[str, str]:
-    """The application's code: each module that is imported by now, and of each eval what decides about its output."""
-    code, source = _modules(), cache(_read_source)
+    """The code of the evals of these sets: of each, what decides about its output. See `RunMeta.code`."""
+    code, source = dict[str, str](), cache(_read_source)
     for evals in sets:
         for one in evals.evals:
             if (file := source(one.path)) is not None:
@@ -72,7 +71,7 @@ def session_code(root: Path, tests: Iterable[str]) -> dict[str, str]:
         root: Pytest's root folder.
         tests: The ids of its tests, without their parameters.
     """
-    code, source = _modules(), cache(_read_source)
+    code, source = imported_code(), cache(_read_source)
     for test in tests:
         path, *names = test.split("::")
         file = source(root / path)
@@ -81,37 +80,35 @@ def session_code(root: Path, tests: Iterable[str]) -> dict[str, str]:
     return code
 
 
-_STANDARD = tuple(
-    f"{Path(sysconfig.get_path(name)).resolve()}{os.sep}" for name in ("stdlib", "platstdlib")
-)
-_NOT_THEIRS = ("site-packages", "dist-packages")
+_STANDARD = f"{Path(os.__file__).parent}{os.sep}"
+_NOT_THEIRS = (_OURS, _STANDARD, f"{Path(_STANDARD).resolve()}{os.sep}")
+_INSTALLED = ("site-packages", "dist-packages")
 _OF_EVALS = "evenhand_evals_"
 
 
-def _modules() -> dict[str, str]:
+def imported_code() -> dict[str, str]:
     """A digest of each module of the user's own, wherever it lies; eval files, tests and `_version.py` left out.
 
     A module is called by its dotted name, so that folders, links and package folders make no difference.
     """
     modules: dict[str, str] = {}
-    for name, module in sorted(sys.modules.items()):
+    for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or not file.endswith(".py") or name.startswith(_OF_EVALS):
+        # Of thousands of modules, nearly all end here.
+        if not isinstance(file, str) or file.startswith(_NOT_THEIRS) or not file.endswith(".py"):
             continue
         last = name.rpartition(".")[2]
         if last in ("__main__", "_version") or last.startswith("test_") or last.endswith("_test"):
             continue
-        if any(part in file for part in _NOT_THEIRS) or file.startswith((_OURS, *_STANDARD)):
+        if name.startswith(_OF_EVALS) or any(part in file for part in _INSTALLED):
             continue
-        try:
+        with contextlib.suppress(OSError):  # gone since, or in an archive
             content = Path(file).read_bytes()
-        except OSError:  # gone since, or in an archive
-            continue
-        if not str(Path(file).resolve()).startswith((_OURS, *_STANDARD)):
-            # A checkout on Windows has other line ends.
-            text = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-            modules[f"{name.replace('.', '/')}.py"] = digest(text)[:LETTERS]
-    return modules
+            if not str(Path(file).resolve()).startswith(_NOT_THEIRS):
+                # A checkout on Windows has other line ends.
+                text = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+                modules[f"{name.replace('.', '/')}.py"] = digest(text)[:LETTERS]
+    return dict(sorted(modules.items()))
 
 
 def data_of(sets: Iterable[EvalSet]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.core.application_code import changed_code
 from evenhand.doors.eval_sets.discovery import find
-from evenhand.doors.eval_sets.project_files import code_of, files_of, session_code
+from evenhand.doors.eval_sets.project_files import code_of, files_of, imported_code, session_code
 
 FILE = '''
 """Checks the shop."""
@@ -120,7 +120,7 @@ def code(file: Path, text: str) -> dict[str, str]:
     file.write_text(text, newline="")
     found = find([str(file)])
     assert not found.problems
-    return code_of(found.sets)
+    return {**imported_code(), **code_of(found.sets)}
 
 
 def other_file(folder: Path, text: str, n: list[int] = [0]) -> dict[str, str]:  # noqa: B006 (counts)
