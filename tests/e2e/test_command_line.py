@@ -388,7 +388,7 @@ def test_all_that_is_wrong_with_a_config_is_said_at_once_with_its_place(
         (("run", "--max-cots", "1"), 2, "--max-cost"),
         (("show",), 2, "there are no runs"),
         (("resume",), 2, "there are no runs"),
-        (("run", "--offline"), 2, "offline.jsonl"),
+        (("run", "--offline"), 2, "holds nothing to run"),
         (("run", "no_evals.py:4", "--offline"), 2, "no_evals.py does not exist"),
         (("run", "nosuch", "--offline"), 2, "nosuch does not exist"),
     ],

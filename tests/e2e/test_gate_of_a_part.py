@@ -462,9 +462,7 @@ def test_advice_on_more_cases_than_were_left_out_says_that_these_are_among_them(
     folder.run("baseline", "--to", "b.evn")
     text = (folder.path / file).read_text()
     file = a_set(folder, 0.0)
-    (folder.path / file).write_text(
-        text.replace("fails = ", "fails = case.id in ('c1', 'c2', 'c3', 'c4', 'c5') or ")
-    )
+    (folder.path / file).write_text(text.replace("fails = ", "fails = case.id == 'c1' or "))
     says = of_set(folder, file, "--sample", "40", "--margin", "0.05")
     assert "more cases, including those that were left out, would decide it" in says
     (row, *_) = json.loads((folder.path / "g.json").read_text())["results"]
@@ -475,7 +473,7 @@ def test_what_repeats_would_save_is_not_said_to_be_unknown_where_cases_were_repe
     folder: Folder,
 ):
     """Where the cases that were left out would decide it, nobody looked at repeats."""
-    file = a_set(folder, 0.15, repeats=3)
+    file = a_set(folder, 0.25, repeats=3)
     folder.run("run", file, "--no-progress")
     folder.run("baseline", "--to", "b.evn")
     for margin in range(2, 16):

@@ -91,6 +91,7 @@ def test_a_session_does_not_pass_while_a_required_calibration_is_missing(
         accepted.stdout.fnmatch_lines(["evenhand: judged metrics (accepted without calibration)"])
 
 
+@pytest.mark.thorough
 def test_a_session_of_some_tests_is_corrected_by_a_calibration_of_more(
     run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ):

@@ -47,7 +47,7 @@ NEEDED: Mapping[str, frozenset[str]] = {
     "sqlite3": frozenset(
         "Connection Cursor DatabaseError Error IntegrityError OperationalError ProgrammingError Row SQLITE_AUTH "
         "SQLITE_BUSY SQLITE_CANTOPEN SQLITE_CORRUPT SQLITE_FULL SQLITE_IOERR SQLITE_LOCKED SQLITE_NOMEM SQLITE_NOTADB "
-        "SQLITE_PERM SQLITE_READONLY SQLITE_TOOBIG connect".split()
+        "SQLITE_PERM SQLITE_READONLY SQLITE_READONLY_ROLLBACK SQLITE_TOOBIG connect".split()
     ),
 }
 """The names that the run needs, by module."""

@@ -155,7 +155,7 @@ def test_the_header_says_why_a_judge_is_not_trusted(doubtful_home: Path, watch: 
 def test_a_gates_run_is_marked_in_the_list_and_on_its_page(
     doubtful_home: Path, watch: Any, serve: Any
 ):
-    """As `evenhand runs list` marks it. That trials failed is not called the run's failure: the gate let it through."""
+    """As `evenhand runs list` marks it. Trials failed, and its verdict is the gate's all the same."""
     gated = max((doubtful_home / "runs").glob("*.db"))
     with serve(doubtful_home) as viewer:
         seen = watch(viewer.link)
@@ -163,7 +163,7 @@ def test_a_gates_run_is_marked_in_the_list_and_on_its_page(
         names = rows.locator(".run-name").all_inner_texts()
         assert [name.startswith("gate · ") for name in names] == [True, False]
         badges = rows.locator(".badge").all_inner_texts()
-        assert [badge.strip("✗ \n") for badge in badges] == ["Trials failed", "Failed"]
+        assert [badge.strip("✓✗ \n") for badge in badges] == ["Not worse", "Failed"]
         seen.turn(gated.stem)
         assert seen.page.locator("h1").inner_text().startswith("gate · ")
         seen.close()

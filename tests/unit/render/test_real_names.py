@@ -149,6 +149,7 @@ async def test_many_columns_tags_repeats_and_failures_stay_within_the_width(
         assert "more, in --json" in text or width == max(WIDTHS)
 
 
+@pytest.mark.thorough
 async def test_no_line_ends_inside_a_name_that_is_short(make_run: Make) -> None:
     """The report's sentences and those of `compare` have ` · ` in the names of columns."""
     parts = product(("desk", "shop"), ("plain rules", "strict"))
@@ -168,6 +169,7 @@ async def test_no_line_ends_inside_a_name_that_is_short(make_run: Make) -> None:
                 assert sum(line.count(name) for line in text) == unfolded.count(name), (width, text)
 
 
+@pytest.mark.thorough
 async def test_two_hundred_columns_have_a_line_each(make_run: Make) -> None:
     """And the texts below call them by their numbers."""
     variants = variants_of(30, 20, 10, others=0)

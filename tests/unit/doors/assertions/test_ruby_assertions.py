@@ -133,6 +133,7 @@ async def test_ruby_that_gives_no_verdict_is_an_error(base: Path, value: str, sa
         await scored(value, base, negated=True)
 
 
+@pytest.mark.thorough
 async def test_ruby_that_hangs_is_ended(base: Path) -> None:
     """It is an error when the time for a grader is over, and the process is gone."""
     marker = base / "pid"

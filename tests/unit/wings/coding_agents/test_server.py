@@ -470,6 +470,7 @@ kinds:
 """
 
 
+@pytest.mark.thorough
 async def test_an_agent_draws_and_counts_and_a_person_writes_notes_and_ratifies(make_run: Make):  # noqa: F811
     """No tool writes a note or ratifies; what others wrote is marked; a judge needs a budget, or recorded replies."""
     run = await make_run([result(i, ok=i % 3 != 0, output=f"answer {i}") for i in range(60)])

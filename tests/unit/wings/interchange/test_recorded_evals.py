@@ -60,6 +60,7 @@ def offline(folder: Path) -> dict[str, Any]:
     return json.loads(ran.stdout)
 
 
+@pytest.mark.thorough
 def test_a_log_becomes_an_eval_set_that_grades_what_was_answered(tmp_path: Path):
     """Cases, targets, prompt, model, settings and scorers are those of the log; nobody is asked."""
     log = a_log(

@@ -268,6 +268,7 @@ def test_the_summaries_are_what_these_tests_take_them_for() -> None:
     assert sum(trial.outcome == "pass" for trial in summaries()) == 15
 
 
+@pytest.mark.thorough
 async def test_large_runs_are_compared_in_a_process_of_their_own(
     make_run: Make, tmp_path: Path
 ) -> None:

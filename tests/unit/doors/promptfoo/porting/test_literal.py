@@ -23,6 +23,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.thorough
 @given(VALUES, st.integers(0, 60))
 def test_what_is_written_is_read_back(value: Any, indent: int):
     """Whatever is in it, and however little room there is."""
