@@ -235,6 +235,7 @@ def test_canaries_of_a_run_tell_a_system_that_drifts_from_a_judge_that_does(
     assert "the judge drifted" in points[2].words
 
 
+@pytest.mark.thorough
 def test_a_judge_that_drifted_opens_no_gate(start: Start, tmp_path: Path):
     """Though its calibration is fresh: the model behind the name may have changed."""
     fake, evenhand = start(SOUND)

@@ -21,6 +21,7 @@ def in_folder(
     return whole.in_folder(tmp_path, monkeypatch, capsys)
 
 
+@pytest.mark.thorough
 def test_a_gate_that_was_decided_before_it_could_say_so_is_told_by_resume(folder: Folder):
     """As if it was killed between its last trial and its report: nothing is asked again."""
     folder.write(cases=400)

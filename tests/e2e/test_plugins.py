@@ -148,6 +148,7 @@ def test_a_packages_provider_says_before_anything_is_sent_that_it_lacks_its_key(
     assert evenhand(tmp_path, "run", ".").returncode == 0
 
 
+@pytest.mark.thorough
 def test_ours_goes_before_a_packages_and_that_is_said(tmp_path: Path):
     """Echo is still echo; the lists and the doctor say what is not used."""
     config(tmp_path, [{"type": "contains", "value": "Dear"}], providers=["echo"])

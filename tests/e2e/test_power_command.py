@@ -64,6 +64,7 @@ def test_a_baseline_of_several_runs_says_how_many_cases_a_gate_has_to_run(
         assert says in refused.err
 
 
+@pytest.mark.thorough
 def test_clusters_show_what_the_runs_table_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

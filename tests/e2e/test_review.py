@@ -105,6 +105,7 @@ def test_what_cant_be_reviewed_says_why(folder: Path):
     evenhand(folder, "review", "list", "nothing", code=2)
 
 
+@pytest.mark.thorough
 def test_from_a_run_to_a_gate_on_named_kinds(tmp_path: Path):
     """The example folder: notes, a proposal, a person's name, counts, and the kinds as metrics of the next run."""
     folder = tmp_path / "failures"

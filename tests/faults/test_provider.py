@@ -169,6 +169,7 @@ def test_a_vendor_that_is_down_is_given_up_in_words(
     assert evals.document()["totals"]["passed"] == 0
 
 
+@pytest.mark.thorough
 def test_a_vendor_that_is_away_for_a_moment_costs_no_trial(
     serve: Callable[..., FakeProvider], folder: Callable[..., Any], tmp_path: Path
 ) -> None:

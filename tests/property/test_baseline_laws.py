@@ -6,6 +6,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def test_what_is_written_is_read_back(trials: list[BaselineTrial]):
         assert written(HEADER, list(reversed(trials))) == path.read_bytes()
 
 
+@pytest.mark.thorough
 @settings(max_examples=300)
 @given(TRIALS, st.data())
 def test_a_byte_that_is_changed_is_noticed(trials: list[BaselineTrial], data: st.DataObject):

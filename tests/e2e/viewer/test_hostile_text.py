@@ -310,6 +310,7 @@ def test_a_very_long_word_does_not_widen_the_page(poisoned: Any, link: str, watc
             assert seen.page.evaluate(SIDEWAYS) == [], (state, width)
 
 
+@pytest.mark.thorough
 def test_a_long_title_or_message_leaves_room_for_the_rest(poisoned: Any, link: str, watch: Any):
     """They are told in a few lines, on a phone too, and whole on demand."""
     seen = watch(link, viewport={"width": 320, "height": 640})

@@ -73,6 +73,7 @@ def judged(home: Path, command: Any, fake: FakeProvider, text: str) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_a_draw_of_pairs_is_made_ruled_and_compared_key_by_key(
     provider: FakeProvider, tmp_path: Path, serve: Any, watch: Any, command: Any
 ):

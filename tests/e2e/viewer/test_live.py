@@ -47,6 +47,7 @@ def slow(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_deleted_while_it_is_looked_at_is_told_in_words(
     own_home: Path, runs: list[str], serve: Any, watch: Any
 ):

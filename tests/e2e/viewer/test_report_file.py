@@ -56,6 +56,7 @@ def at_rest(place: Any) -> str:
     return text
 
 
+@pytest.mark.thorough
 def test_server_and_file_show_the_same(served: Any, report: Path, runs: list[str], watch: Any):
     """The same words in matrix, drawer and charts, wherever the data came from."""
     shown: list[list[str]] = []

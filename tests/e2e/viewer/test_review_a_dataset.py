@@ -57,6 +57,7 @@ def until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it did not come to hold")
 
 
+@pytest.mark.thorough
 def test_a_drawn_dataset_is_reviewed_in_the_viewer(  # noqa: PLR0915 (one review, from its beginning to its end)
     home: Path, serve: Any, watch: Any, command: Any
 ):

@@ -153,6 +153,7 @@ def labels(folder: Path, run: str) -> list[tuple[str, object]]:
         return sorted((one.author, one.value) for one in file.labels())
 
 
+@pytest.mark.thorough
 def test_two_people_label_the_same_run_at_once_and_a_reader_cannot(
     address: str, team_home: Path, runs: list[str], person: Any
 ) -> None:
