@@ -160,7 +160,6 @@ def test_workers_that_this_machine_has_no_room_for_are_refused_at_once(
     assert not fake.requests
 
 
-@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
     shared: Shared,
