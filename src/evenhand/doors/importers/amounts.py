@@ -24,7 +24,7 @@ _MOST = {
     "cached": MOST_TOKENS,
 }
 _COUNTS = ("calls", "cached")
-"""They are 0 where they aren't known, as are all of a judge but its cost."""
+"""Amounts that are 0 where they aren't known. Of a judge, all amounts but its cost are."""
 
 
 class PossibleTrials(MutableRecord):
