@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,6 +66,7 @@ async def replies(case, expect, till) -> str:
 def other(case, expect):
     expect(judged(case), "is judged")
 '''
+NUMBERS = itertools.count()
 APPLICATION = "def answer(*given):\n    return given\n\n\ndef said(how):\n    return lambda function: function\n"
 CHECKS = {
     "a check": ("expect(reply, RUBRIC)", 'expect(reply, "is here")'),
@@ -123,10 +125,9 @@ def code(file: Path, text: str) -> dict[str, str]:
     return {**imported_code(), **code_of(found.sets)}
 
 
-def other_file(folder: Path, text: str, n: list[int] = [0]) -> dict[str, str]:  # noqa: B006 (counts)
+def other_file(folder: Path, text: str) -> dict[str, str]:
     """The same in a file that this process hasn't imported."""
-    n[0] += 1
-    return code(folder / f"shop{n[0]}_evals.py", text)
+    return code(folder / f"shop{next(NUMBERS)}_evals.py", text)
 
 
 @pytest.mark.parametrize("change", CHECKS)
