@@ -265,3 +265,30 @@ def test_variants_of_one_run_with_judges_of_their_own_are_not_ranked(folder: Fol
     both = folder.run("compare", ":1", ":2", "--metric", "quality")
     assert (both.code, INSTEAD in in_line(both)) == (3, True)
     assert "evenhand regrade" not in both.out
+
+
+def test_a_judge_that_is_a_program_is_another_one_when_its_code_changes(folder: Folder):
+    """What it imports is its code; another file beside it isn't."""
+    for file in folder.path.glob("*_evals.py"):
+        file.unlink()
+    check = {
+        "type": "llm-rubric",
+        "value": "is kind",
+        "metric": "kind",
+        "provider": "file://own.py",
+    }
+    (folder.path / "own.py").write_text(
+        "from strictness import verdict\n\n"
+        "def call_api(prompt, options, context):\n    return {'output': verdict(prompt)}\n"
+    )
+    strict = "def verdict(prompt):\n    return {'reason': 'so', 'pass': 'no 1' not in prompt}\n"
+    (folder.path / "strictness.py").write_text(strict)
+    folder.write([YES], cases=20, asserts=(check,))
+    folder.baseline()
+    (folder.path / "application.py").write_text("VERSION = 2\n")
+    assert folder.gate("--all", margin="0.2").code == 0
+    (folder.path / "strictness.py").write_text(strict.replace("no 1", "no 2"))
+    ended = folder.gate("--all", margin="0.2")
+    assert ended.code == 3
+    assert "judged by file://own.py with other code" in in_line(ended)
+    assert "judge: other code for file://own.py" in folder.run("runs", "history").out

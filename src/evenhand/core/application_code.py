@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 ApplicationCode = Mapping[str, str]
-"""Short digests: of each module by its file, and of each eval by its name. Empty where nobody knows the code."""
+"""Short digests: of each module by its file, of each eval and judge by its name. Empty where nobody knows the code."""
 EVAL = "eval "
 """Comes before an eval's name."""
+JUDGE = "judge "
+"""Comes before the id of a judge that is a program or a function: its files, with what they import beside them."""
 _NAMED = 3
 
 
@@ -30,8 +32,13 @@ def changed_code(
     names = [
         name
         for name in sorted(before.keys() & now.keys())
-        if before[name] != now[name] and (name in own or not name.startswith(EVAL))
+        if before[name] != now[name] and (name in own or not name.startswith((EVAL, JUDGE)))
     ]
     if len(names) <= _NAMED + 1:
         return tuple(names)
     return (*names[:_NAMED], f"{len(names) - _NAMED:,} more files")
+
+
+def judges_code(code: ApplicationCode, judge: str) -> str:
+    """A digest of a judge's own code, by the id that it was asked by; empty where it has none, or nobody knows it."""
+    return code.get(f"{JUDGE}{judge}", "")

@@ -21,8 +21,8 @@ def settings_in(identity: bytes, *, with_code: bool = False) -> str:
 
     Args:
         identity: The request's.
-        with_code: Whether the code of a function or a program is one of them. That of an application is known by
-            `RunMeta.code`, without files that have no part in it.
+        with_code: Whether the code of a function or a program is one of them. `RunMeta.code` knows it without files
+            that have no part in it.
     """
     request = decode(identity)
     if not is_object(request):

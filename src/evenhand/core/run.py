@@ -66,7 +66,7 @@ class RunMeta(Record, frozen=True):
         decided: Of a run that was to end as soon as its trials decide: what they did. `verdict` is null before.
         signature: The home's that made it, over `id`, `source` and `settings`; empty of one that was made elsewhere.
         unrecorded: Calls of recording clients that belonged to no trial, and how often each was made.
-        code: The application's code, as far as the run imported it.
+        code: The application's code, as far as the run imported it, and that of judges that are programs.
         gate_verdict: What the gate came to that ran it; None before, and of other runs.
     """
 

@@ -100,6 +100,10 @@ class RunJournal(Protocol):
         """Records a call of a tool, when there is time. Any thread may."""
         ...
 
+    def note_code(self, name: str, code: str) -> None:
+        """Adds a part to `RunMeta.code`, which is written when the run ends."""
+        ...
+
     def note_unrecorded(self, call: str) -> None:
         """Counts a call of a recording client's that belongs to no trial. Any thread may."""
         ...

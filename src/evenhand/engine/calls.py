@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from evenhand.core.application_code import JUDGE
 from evenhand.core.errors import (
     BadRequest,
     BudgetStop,
@@ -65,6 +66,7 @@ from evenhand.engine.replay.answering import Replay, recorded_error
 from evenhand.engine.replay.application_calls import Tools, missed
 from evenhand.engine.reuse import Taken, Taking, checks_of
 from evenhand.engine.trial import LiveTrial
+from evenhand.providers.local_code import own_code
 
 if TYPE_CHECKING:
     from evenhand.engine.batches.lane import BatchLane
@@ -103,6 +105,7 @@ class CallDesk:
         self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
         self._dead: dict[tuple[str, str], ProviderError] = {}
         self._variants: dict[int, str] = {}
+        self._judges: set[str] = set()
         self.counts = CallCounts()
 
     def turned(self) -> None:
@@ -150,11 +153,19 @@ class CallDesk:
             trial.identities.append(request.identity)
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
+        if role == "judge":
+            self._know_code(provider)
         if role != "subject":
             return await self._answered(trial, provider, prompt, request, role, nth)
         with trial.step_log.calling(provider, request, nth) as step:
             reply = await self._answered(trial, provider, prompt, request, role, nth)
             return step.answered(answer_in(trial, provider, reply))
+
+    def _know_code(self, judge: Provider) -> None:
+        if judge.id not in self._judges:
+            self._judges.add(judge.id)
+            if code := own_code(judge):
+                self._journal.note_code(f"{JUDGE}{_writable(judge.id)}", code)
 
     async def _answered(
         self,

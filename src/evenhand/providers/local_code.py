@@ -12,10 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from evenhand.core.definition import LETTERS, file_digest
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, number
 from evenhand.core.listed_steps import amount, listed_steps
 from evenhand.core.message import Prompt, Reply, Usage
+from evenhand.core.provider import Provider, ReadsFiles
+from evenhand.providers.wrapped import Wrapped
 
 MOST_FILES = 2_000
 LARGEST = 4_000_000
@@ -57,6 +60,20 @@ def with_imports(files: Iterable[Path]) -> Iterator[Path]:
         if file.suffix == ".py":
             for name in _imports(file):
                 waiting += [file.parent / f"{name}.py", file.parent / name / "__init__.py"]
+
+
+def own_code(provider: Provider) -> str:
+    """A digest of a provider's files and of what these import beside them; empty of one that has none.
+
+    Other files of the folder have no part in it, as they have in the identity of a request: an answer that was cached
+    must never stand for another one, but most changes beside a judge don't make it another judge.
+    """
+    inner = provider.provider if isinstance(provider, Wrapped) else provider
+    if not isinstance(inner, ReadsFiles) or not inner.files:
+        return ""
+    return digest(*sorted(file_digest(file).encode() for file in with_imports(inner.files)))[
+        :LETTERS
+    ]
 
 
 def _imports(file: Path) -> Iterator[str]:

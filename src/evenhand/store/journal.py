@@ -371,6 +371,11 @@ class Journal:
         data = (record.arguments, record.result, record.error, int(record.replayed))
         self._writer.put(TOOL, row + data)
 
+    def note_code(self, name: str, code: str) -> None:
+        """Adds a part to `RunMeta.code`, which is written when the run ends."""
+        with self._counting:
+            self.meta = replace(self.meta, code={name: code, **self.meta.code})
+
     def note_unrecorded(self, call: str) -> None:
         """Counts a call of a recording client's that belongs to no trial, when there is time. Any thread may."""
         # Several threads may count at once; without the lock, one of their numbers would be lost.

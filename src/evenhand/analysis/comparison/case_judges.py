@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import field
 
+from evenhand.core.application_code import judges_code
 from evenhand.core.cascade import JOINS
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
@@ -28,6 +29,7 @@ _BY_VERDICT = ("passed", "score")
 _READ = 20_000
 """So many calls to judges, from all over a run, are looked at."""
 _NAME = 60
+_WITH = "+"
 _SEVERAL = re.compile(rf"{re.escape(JOINS)}|, ")
 """Between the judges of a cascade, and those that answered parts of one question."""
 _DATED = re.compile(r"[-@](?:\d{4}.*|latest)$")
@@ -46,7 +48,8 @@ class AskedJudge(Record, frozen=True):
 
     Attributes:
         ids: The ids that were asked.
-        settings: Digests of the settings; empty where nothing is known of them.
+        settings: Digests of the settings, each with that of the judge's own code where it is a program: `1a2b+3c4d`.
+            Empty where nothing is known of them.
     """
 
     ids: frozenset[str]
@@ -68,7 +71,8 @@ def judges_asked(run: RunFile, most: int = _READ) -> dict[str, AskedJudge]:
     settings: dict[str, list[str]] = {}
     for asked_id, name, identity in run.judge_requests(most):
         ids.setdefault(name, set()).add(asked_id)
-        settings.setdefault(name, []).append(settings_in(identity)[:16])
+        code = judges_code(run.meta.code, asked_id)
+        settings.setdefault(name, []).append(f"{settings_in(identity)[:16]}{code and _WITH}{code}")
     judges: dict[str, AskedJudge] = {}
     for name, digests in settings.items():
         distinct = frozenset(digests)
@@ -78,10 +82,27 @@ def judges_asked(run: RunFile, most: int = _READ) -> dict[str, AskedJudge]:
     return judges
 
 
-def other_settings(first: AskedJudge, second: AskedJudge) -> bool:
-    """Whether two runs never asked a judge with the same settings, as far as these are known."""
-    both = first.settings and second.settings
-    return bool(both) and first.settings.isdisjoint(second.settings)
+def other_settings(first: AskedJudge, second: AskedJudge) -> str:
+    """What two runs never had the same of when they asked a judge: its `settings`, or its `code`; empty for neither.
+
+    What is not known of one of them is taken to be the same.
+    """
+    if not first.settings or not second.settings or first.settings & second.settings:
+        return ""
+    ours, theirs = _code_by_settings(first), _code_by_settings(second)
+    both = ours.keys() & theirs.keys()
+    if not both:
+        return "settings"
+    return "code" if all("" not in ours[one] | theirs[one] for one in both) else ""
+
+
+def _code_by_settings(judge: AskedJudge) -> Mapping[str, set[str]]:
+    """By the digest of the settings, those of the judge's code; an empty one where it isn't known."""
+    by_settings: dict[str, set[str]] = {}
+    for one in judge.settings:
+        settings, _, code = one.partition(_WITH)
+        by_settings.setdefault(settings, set()).add(code)
+    return by_settings
 
 
 class _Judged(Record, frozen=True):
@@ -218,7 +239,20 @@ class JudgeChanges:
         alike = all(any(self._alike(one, two) for two in theirs) for one in mine) and all(
             any(self._alike(one, two) for one in mine) for two in theirs
         )
-        return "" if alike else _words(mine, theirs)
+        return "" if alike else _words(mine, theirs, self._other(mine, theirs))
+
+    def _other(self, mine: Sequence[Panel], theirs: Sequence[Panel]) -> str:
+        """What of judges with the same names is another: `code` if nothing else is."""
+        names = {member[0] for panel in (*mine, *theirs) for member in panel if member}
+        pairs = (self._asked(name, name) for name in names)
+        others = {other_settings(*pair) for pair in pairs if pair is not None} - {""}
+        return "code" if others == {"code"} else "settings"
+
+    def _asked(self, name: str, other_name: str) -> tuple[AskedJudge, AskedJudge] | None:
+        """What was asked of judges with these names on both sides; None where one side doesn't know."""
+        first = self._first.asked.get(name) or self._first.asked.get("")
+        second = self._second.asked.get(other_name) or self._second.asked.get("")
+        return None if first is None or second is None else (first, second)
 
     def _alike(self, one: Panel, two: Panel) -> bool:
         """Whether two panels have the same judges, whoever of them gave no answer."""
@@ -242,13 +276,12 @@ class JudgeChanges:
         (name, version), (other_name, other_version) = one, two
         if version != other_version:
             return False
-        first = self._first.asked.get(name) or self._first.asked.get("")
-        second = self._second.asked.get(other_name) or self._second.asked.get("")
-        if first is None or second is None:
+        pair = self._asked(name, other_name)
+        if pair is None:
             return _DATED.sub("", name) == _DATED.sub("", other_name)
-        if other_settings(first, second):
+        if other_settings(*pair):
             return False
-        return name == other_name or not first.ids.isdisjoint(second.ids)
+        return name == other_name or not pair[0].ids.isdisjoint(pair[1].ids)
 
 
 class _Other(MutableRecord, kw_only=True):
@@ -288,8 +321,8 @@ def _members(row: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     return tuple((name, version) for name in _SEVERAL.split(judge))
 
 
-def _words(mine: Sequence[Panel], theirs: Sequence[Panel]) -> str:
-    """That different judges judged, in words."""
+def _words(mine: Sequence[Panel], theirs: Sequence[Panel], other: str) -> str:
+    """That different judges judged, in words. Of the same ones with the same prompts, `other` is different."""
     first, second = _named(mine), _named(theirs)
     if first != second:
         return f"judged by {second} instead of {first}"
@@ -300,7 +333,7 @@ def _words(mine: Sequence[Panel], theirs: Sequence[Panel]) -> str:
     if versions[0] != versions[1]:
         before, now = (safe(", ".join(each)) for each in versions)
         return f"judged by {first} with the prompt {now} instead of {before}"
-    return f"judged by {first} with other settings"
+    return f"judged by {first} with other {other}"
 
 
 def _named(panels: Sequence[Panel]) -> str:

@@ -57,7 +57,11 @@ class BaselineJudge(Struct, omit_defaults=True, frozen=True):
     name: Annotated[str, Key("as its answers name it; empty if they name none")]
     ids: Annotated[list[str], Key("that were asked for")]
     settings: Annotated[
-        list[str], Key("digests of the settings that it was asked with", null="they aren't known")
+        list[str],
+        Key(
+            "digests of the settings that it was asked with; of a program each is followed by `+` and its code's",
+            null="they aren't known",
+        ),
     ] = []
 
 

@@ -200,9 +200,16 @@ def _judge_changes(before: Evidence, now: Evidence, checks: Iterable[Change]) ->
     # A run that took all of its verdicts from elsewhere asked none: that is no change.
     if all(one.judges or not one.judged for one in (before, now)):
         yield from _asked_otherwise(before.judges, now.judges)
-    same = [name for name in before.asked.keys() & now.asked.keys() if name]
-    if others := {name for name in same if other_settings(before.asked[name], now.asked[name])}:
-        yield f"other settings for {_listed(others)}"
+    others = [
+        (
+            other_settings(before.asked[name], now.asked[name]),
+            name or ", ".join(sorted(now.asked[name].ids)),
+        )
+        for name in before.asked.keys() & now.asked.keys()
+    ]
+    for what in ("settings", "code"):
+        if names := {name for other, name in others if other == what}:
+            yield f"other {what} for {_listed(names)}"
     if names := {one.slot for one in checks if _of_judge(one, now)}:
         yield f"another prompt for {_listed(names)}"
 

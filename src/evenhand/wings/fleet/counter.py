@@ -141,6 +141,10 @@ class Counter:
         if record.trial in hand.trials:
             self._backing.journal.note_tool(record)
 
+    def _told_note_code(self, hand: Hand, name: str, code: str) -> None:
+        del hand
+        self._backing.journal.note_code(name, code)
+
     def _told_note_unrecorded(self, hand: Hand, call: str) -> None:
         del hand
         self._backing.journal.note_unrecorded(call)

@@ -211,6 +211,9 @@ class FarJournal:
     def note_tool(self, record: ToolRecord) -> None:
         self._line.tell("note_tool", record)
 
+    def note_code(self, name: str, code: str) -> None:
+        self._line.tell("note_code", name, code)
+
     def note_unrecorded(self, call: str) -> None:
         self._line.tell("note_unrecorded", call)
 

@@ -16,10 +16,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from evenhand.core.application_code import ApplicationCode, judges_code
 from evenhand.core.encoding import digest, encode
 from evenhand.core.record import Record
 from evenhand.core.request_settings import settings_in
-from evenhand.core.run import TrialResult, is_of_pytest
+from evenhand.core.run import CallStart, TrialResult, is_of_pytest
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
 
@@ -133,12 +134,10 @@ class Parts:
             if end is None or end.error:
                 continue
             name = self._eval_of_trial.get(call.start.trial, "")
-            judges = call.start.role == "judge"
-            settings = settings_in(call.start.identity, with_code=judges)
-            if judges:
-                self._judges[name][end.model].add(settings)
+            if call.start.role == "judge":
+                self._judges[name][end.model].add(_judge_settings(call.start, run.meta.code))
             elif call.start.role == "subject":
-                self._subject[name].add(settings)
+                self._subject[name].add(settings_in(call.start.identity))
 
     def system_of(self, variant: int) -> str:
         """A digest of what one variant is: the same under another name."""
@@ -174,6 +173,16 @@ class Parts:
             written=_digest_of(v.prompt_raw for v in variants),
             cases=CaseSample.joined(self._samples[name] for name in names),
         )
+
+
+def _judge_settings(asked: CallStart, code: ApplicationCode) -> str:
+    own = judges_code(code, asked.provider)
+    # A run of an earlier version knows nothing of it beside its folder.
+    return (
+        digest(settings_in(asked.identity), own)
+        if own
+        else settings_in(asked.identity, with_code=True)
+    )
 
 
 def _digest_of(parts: Iterable[str]) -> str:
