@@ -240,3 +240,30 @@ def test_a_few_errors_leave_what_most_cases_show(tmp_path: Path):
     both = compare(first, second, metric="took", margin=5)
     assert both.verdict == "non-inferior"
     assert "lower in 20 of 24 cases, p = 0.002" in str(both)
+
+
+def test_a_case_that_one_side_did_not_measure_is_not_one_of_errors(tmp_path: Path):
+    """Also where one of the other side's repeats is in error."""
+
+    def measured(name: str, cases: list[str]) -> EvalSet:
+        evals = EvalSet("grades", data=[{"id": f"c{i}", "input": f"c{i}"} for i in range(6)])
+        failed = set[str]()
+
+        @evals.eval
+        def grades(case: Case, expect: Expect) -> None:
+            if name == "first" and case.id == "c0" and "c0" not in failed:
+                failed.add("c0")
+                raise ConnectionError("away")
+            if case.id in cases:
+                expect(0.5, "q", at_least=0)
+
+        return evals
+
+    everything = [f"c{i}" for i in range(6)]
+    first, second = (
+        run(measured(name, cases), repeats=2, progress=False, home=tmp_path / name)
+        for name, cases in (("first", everything), ("second", everything[1:]))
+    )
+    (result,) = compare(first, second, metric="q").document()["results"]
+    left_out = result["left_out"]
+    assert (result["n"], left_out["errors"], left_out["not_applicable"]) == (5, [], ["c0"])
