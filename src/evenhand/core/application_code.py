@@ -39,6 +39,19 @@ def changed_code(
     return (*names[:_NAMED], f"{len(names) - _NAMED:,} more files")
 
 
+def joined_code(first: ApplicationCode, second: ApplicationCode) -> ApplicationCode:
+    """The code of what was done in two parts: what differs between them is of neither version.
+
+    >>> joined_code({"bot.py": "1", "shop.py": "1"}, {"bot.py": "2", "judge own.py": "1"})
+    {'bot.py': '1>2', 'judge own.py': '1', 'shop.py': '1'}
+    """
+    both = {
+        name: f"{first[name]}>{part}" if first.get(name, part) != part else part
+        for name, part in second.items()
+    }
+    return {**both, **{name: part for name, part in first.items() if name not in both}}
+
+
 def judges_code(code: ApplicationCode, judge: str) -> str:
     """A digest of a judge's own code, by the id that it was asked by; empty where it has none, or nobody knows it."""
     return code.get(f"{JUDGE}{judge}", "")

@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.core.application_code import ApplicationCode
+from evenhand.core.application_code import ApplicationCode, joined_code
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.packed_steps import written_steps
@@ -374,7 +374,7 @@ class Journal:
     def note_code(self, name: str, code: str) -> None:
         """Adds a part to `RunMeta.code`, which is written when the run ends."""
         with self._counting:
-            self.meta = replace(self.meta, code={name: code, **self.meta.code})
+            self.meta = replace(self.meta, code=joined_code(self.meta.code, {name: code}))
 
     def note_unrecorded(self, call: str) -> None:
         """Counts a call of a recording client's that belongs to no trial, when there is time. Any thread may."""

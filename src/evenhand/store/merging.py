@@ -15,11 +15,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
+from evenhand.core.application_code import joined_code
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import as_mapping
@@ -198,6 +201,8 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
         status="interrupted" if missing else "finished",
         message=_message(missing, _missing_shards(metas)) if missing else "",
         decided={},
+        unrecorded=sum((Counter(meta.unrecorded) for meta in metas), Counter[str]()),
+        code=reduce(joined_code, (meta.code for meta in metas)),
     )
 
 

@@ -208,3 +208,24 @@ async def test_each_trial_of_a_merged_run_has_the_case_and_the_test_that_it_had(
         for trial in run.trials():
             then = trial.vars, trial.description, trial.expected
             assert then == tuple(more[trial.index].values())
+
+
+async def test_a_merged_run_knows_the_code_and_the_unrecorded_calls_of_all_its_parts(
+    make_run: Make, tmp_path: Path
+):
+    """What one part had otherwise is the code of neither: no calibration and no comparison takes it for either."""
+    first = await make_run(
+        [result(0), result(1)],
+        planned=4,
+        code={"bot.py": "1", "judge own.py": "1"},
+        unrecorded={"POST /chat": 2},
+    )
+    second = await make_run(
+        [result(2), result(3)],
+        planned=4,
+        code={"bot.py": "1", "judge own.py": "2", "late.py": "3"},
+        unrecorded={"POST /chat": 1, "GET /": 1},
+    )
+    merged = merge([first.path, second.path], tmp_path / "all.db")
+    assert merged.meta.code == {"bot.py": "1", "judge own.py": "1>2", "late.py": "3"}
+    assert merged.meta.unrecorded == {"POST /chat": 3, "GET /": 1}

@@ -836,3 +836,21 @@ def test_a_prompt_that_is_written_with_its_whole_path_goes_by_that_path_as_well(
     assert columns([f"{other}/*.txt", "text"], [f"{other}/p*"], None, f"^{other}/p2") == [
         "../other/p2.txt: two {{q}}"
     ]
+
+
+def test_the_fingerprint_changes_with_what_code_imports_from_beside_it(tmp_path: Path) -> None:
+    """A run that went on with it would have the verdicts of two judges."""
+    (tmp_path / "own.py").write_text(
+        "from strictness import verdict\n\n"
+        "def call_api(prompt, options, context):\n    return {'output': verdict}\n"
+    )
+    (tmp_path / "strictness.py").write_text("verdict = 1\n")
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: ['Say {{x}}']\nproviders: [echo]\n"
+        "tests: [{vars: {x: a}, assert: [{type: llm-rubric, value: kind, provider: file://own.py}]}]\n"
+    )
+    before = load(tmp_path).fingerprint
+    (tmp_path / "application.py").write_text("verdict = 1\n")
+    assert load(tmp_path).fingerprint == before
+    (tmp_path / "strictness.py").write_text("verdict = 2\n")
+    assert load(tmp_path).fingerprint != before
