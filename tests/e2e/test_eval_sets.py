@@ -347,6 +347,25 @@ def holds(case, prompt, expect):
 """
 
 
+@pytest.mark.parametrize("name", ["evals/own.py", "evals/strictness.py"])
+def test_a_run_whose_judge_has_changed_is_not_resumed(folder: Path, name: str):
+    """A judge that is a function is imported when it is first asked, and is a part of the run from the start."""
+    (folder / "evals" / "own.py").write_text(
+        "from strictness import verdict\n\n"
+        "def call_api(prompt, options, context):\n    return {'output': verdict}\n",
+        "utf-8",
+    )
+    (folder / "evals" / "strictness.py").write_text("verdict = '{}'\n", "utf-8")
+    judged = ONE.replace('"b"}]', '"b"}], judge="file://own.py"')
+    (folder / "evals" / "one_evals.py").write_text(judged, "utf-8")
+    assert run("run", "evals/one_evals.py", cwd=folder).returncode == 1
+    with (folder / name).open("a") as file:
+        file.write("# changed\n")
+    again = run("resume", cwd=folder)
+    assert again.returncode == 2
+    assert f"cannot be resumed: {name} has changed since" in again.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "called"),
     [

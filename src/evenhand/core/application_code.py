@@ -11,6 +11,7 @@ EVAL = "eval "
 JUDGE = "judge "
 """Comes before the id of a judge that is a program or a function: its files, with what they import beside them."""
 _NAMED = 3
+_THEN = ">"
 
 
 def changed_code(
@@ -46,10 +47,15 @@ def joined_code(first: ApplicationCode, second: ApplicationCode) -> ApplicationC
     {'bot.py': '1>2', 'judge own.py': '1', 'shop.py': '1'}
     """
     both = {
-        name: f"{first[name]}>{part}" if first.get(name, part) != part else part
+        name: f"{first[name]}{_THEN}{part}" if first.get(name, part) != part else part
         for name, part in second.items()
     }
     return {**both, **{name: part for name, part in first.items() if name not in both}}
+
+
+def is_of_two(part: str) -> bool:
+    """Whether a part of the code, as `joined_code` has it, was of two versions."""
+    return _THEN in part
 
 
 def judges_code(code: ApplicationCode, judge: str) -> str:

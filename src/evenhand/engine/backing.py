@@ -101,7 +101,7 @@ class RunJournal(Protocol):
         ...
 
     def note_code(self, name: str, code: str) -> None:
-        """Adds a part to `RunMeta.code`, which is written when the run ends."""
+        """Adds a part to `RunMeta.code`, when there is time."""
         ...
 
     def note_unrecorded(self, call: str) -> None:

@@ -68,12 +68,14 @@ def own_code(provider: Provider) -> str:
     Other files of the folder have no part in it, as they have in the identity of a request: an answer that was cached
     must never stand for another one, but most changes beside a judge don't make it another judge.
     """
+    digests = sorted(file_digest(file).encode() for file in code_files(provider))
+    return digest(*digests)[:LETTERS] if digests else ""
+
+
+def code_files(provider: Provider) -> Iterator[Path]:
+    """A provider's files, each once, with what these import beside them; none of one that has none."""
     inner = provider.provider if isinstance(provider, Wrapped) else provider
-    if not isinstance(inner, ReadsFiles) or not inner.files:
-        return ""
-    return digest(*sorted(file_digest(file).encode() for file in with_imports(inner.files)))[
-        :LETTERS
-    ]
+    return with_imports(inner.files) if isinstance(inner, ReadsFiles) else iter(())
 
 
 def _imports(file: Path) -> Iterator[str]:

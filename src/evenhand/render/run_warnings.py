@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenhand.analysis.summaries.column_names import column_names
+from evenhand.core.application_code import JUDGE, is_of_two
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.core.score import OFF_SCALE
 from evenhand.core.scripted import SCRIPTED
@@ -24,6 +25,7 @@ def warnings(run: RunFile) -> list[str]:
     return [
         *([SCRIPTED] if run.meta.is_scripted and run.meta.is_of_gate else []),
         *_unrecorded(run),
+        *_changed_judges(run),
         *_chosen(run),
         *_empty(run),
         *_share(run, run.refused(), "refused"),
@@ -106,6 +108,15 @@ _RECORDED_BY = (
     ("on the event loop", "; use an async client there, or asyncio.to_thread"),
 )
 """What to use instead, by what the name of an unrecorded call has in it."""
+
+
+def _changed_judges(run: RunFile) -> list[str]:
+    """The judges that are programs and were others in a later part of the run."""
+    return [
+        f"{safe(name.removeprefix(JUDGE))} judged by two versions of its code: run again for verdicts of one"
+        for name, part in run.meta.code.items()
+        if name.startswith(JUDGE) and is_of_two(part)
+    ]
 
 
 def _waited(run: RunFile) -> list[str]:

@@ -372,9 +372,10 @@ class Journal:
         self._writer.put(TOOL, row + data)
 
     def note_code(self, name: str, code: str) -> None:
-        """Adds a part to `RunMeta.code`, which is written when the run ends."""
+        """Adds a part to `RunMeta.code`, when there is time."""
         with self._counting:
             self.meta = replace(self.meta, code=joined_code(self.meta.code, {name: code}))
+            self._writer.put(META, (encode(self.meta), self.meta.id))
 
     def note_unrecorded(self, call: str) -> None:
         """Counts a call of a recording client's that belongs to no trial, when there is time. Any thread may."""

@@ -318,3 +318,10 @@ def test_a_score_on_another_scale_than_its_threshold_is_hinted_once(
         said = [text for text in warnings(file) if "the judge gave" in text]
     wanted = f"the judge gave {score:g}, and the threshold is {threshold}, in one: write the threshold on the scale"
     assert [text.startswith(wanted) for text in said] == [True] * hinted
+
+
+async def test_a_run_says_which_of_its_judges_were_changed_while_it_was_interrupted(make_run: Make):
+    """Its verdicts are those of two judges, whatever the first one would have said of the rest."""
+    code = {"judge file://own.py": "1a>2b", "judge file://same.py": "1a", "bot.py": "1a>2b"}
+    (said,) = warnings(await make_run([result(0)], code=code))
+    assert said.startswith("file://own.py judged by two versions of its code")

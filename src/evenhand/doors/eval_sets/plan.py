@@ -51,6 +51,7 @@ from evenhand.doors.eval_sets.project_files import (
     code_of,
     data_of,
     files_of,
+    files_of_models,
     imported_code,
 )
 from evenhand.doors.eval_sets.prompt import Prompt
@@ -93,10 +94,11 @@ class PlannedSet(Record, frozen=True, kw_only=True):
             case_count=len(self.cases),
             size=len(self.cases) * len(self.variants) * self.repeats,
             repeats=self.repeats,
-            providers=self._providers,
+            providers=self.providers,
         )
 
-    def _providers(self) -> list[Provider]:
+    def providers(self) -> list[Provider]:
+        """The models that are known before the evals run."""
         named = (*(eval_variant.body.model for eval_variant in self.variants), *self.models.made)
         return [one for one in named if one is not None]
 
@@ -321,7 +323,9 @@ def _shared(planned: Sequence[PlannedSet], selection: Selection, source: str) ->
     def files() -> Mapping[str, str]:
         """A digest of each file of the sets' own code, of their data and their prompts; read when first needed."""
         sets = [one.evals for one in planned]
-        return {**files_of(evals.path for evals in sets), **data_of(sets)}
+        of_models = (files_of_models(one.evals.path, one.providers()) for one in planned)
+        known = {name: part for files in of_models for name, part in files.items()}
+        return {**known, **files_of(evals.path for evals in sets), **data_of(sets)}
 
     @cache
     def of_evals() -> Mapping[str, str]:

@@ -20,10 +20,12 @@ from pathlib import Path
 from evenhand.core.application_code import EVAL
 from evenhand.core.definition import LETTERS, brief, file_digest
 from evenhand.core.encoding import decode, digest, digest_of, encode
+from evenhand.core.provider import Provider
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.prompt import Prompt
 from evenhand.engine.place import OURS
+from evenhand.providers.local_code import code_files
 
 _OURS = f"{Path(OURS).resolve()}{os.sep}"
 LONGEST = 200
@@ -52,6 +54,22 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
         with contextlib.suppress(OSError):  # gone since, or in an archive
             digests[os.path.relpath(path, folder)] = digest(Path(path).read_bytes())
     return dict(sorted(digests.items()))
+
+
+def files_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str]:
+    """A digest of each file of the models that are programs or functions, with what these import beside them.
+
+    Args:
+        evals: The file of the eval set.
+        providers: Its models, and who judges.
+    """
+    folder = project_of(evals.resolve())
+    files = {file for provider in providers for file in code_files(provider)}
+    digests: dict[str, str] = {}
+    for file in sorted(files):
+        with contextlib.suppress(OSError):  # gone since
+            digests[os.path.relpath(file.resolve(), folder)] = digest(file.read_bytes())
+    return digests
 
 
 def code_of(sets: Iterable[EvalSet]) -> dict[str, str]:
