@@ -190,7 +190,8 @@ class Folder(Record, frozen=True, kw_only=True):
         """A hash of the config, of the files that it names, and of the selection."""
         files = {source.path for source in self.tests.sources if source.path}
         files |= self.tests.files | self.models.files | self.files | self._hook_files
-        files |= {*with_imports(path for path in files if path.suffix == ".py")}
+        if code := [path for path in files if path.suffix == ".py"]:
+            files |= {*with_imports(code)}
         files |= {
             pair.prompt.path for pair in self.pairs if not isinstance(pair.prompt, TextPrompt)
         }
