@@ -224,13 +224,29 @@ def test_a_config_that_expects_something_else_is_named_and_judged_nowhere(
         assert words in "\n".join(line for one in shape.questions for line in one.lines)
 
 
-def test_the_code_of_a_configs_grader_is_named(evenhand: Run, tmp_path: Path):
-    """Its file's content is part of the test; that of another file isn't."""
-    written(tmp_path, CONFIG)
-    evenhand("run", ".", "--offline", "--no-progress")
-    written(tmp_path, CONFIG, GRADER.replace("< 10", "< 100"))
-    evenhand("run", ".", "--offline", "--no-progress")
+@pytest.mark.parametrize("file", ["grader", "limits"])
+def test_the_code_of_a_configs_grader_is_named(evenhand: Run, tmp_path: Path, file: str):
+    """Its file is part of the test, with what it imports beside it; another file isn't."""
+    files = {
+        "grader": f"import limits\n\n{GRADER}",
+        "limits": "MOST = 10\n",
+        "other": "MOST = 10\n",
+    }
+
+    def run() -> None:
+        written(tmp_path, CONFIG, files["grader"])
+        for name in ("limits", "other"):
+            (tmp_path / f"{name}.py").write_text(files[name])
+        evenhand("run", ".", "--offline", "--no-progress")
+
+    run()
+    files["other"] = "MOST = 100\n"
+    run()
     second, first = newest(tmp_path)
+    assert evenhand("compare", str(first), str(second), "--metric", "passed").code == 0
+    files[file] = files[file].replace("10", "100")
+    run()
+    second, first, _ = newest(tmp_path)
     told = evenhand("compare", str(first), str(second), "--metric", "passed")
     assert told.code == 3
     assert "python grader.py: value changed" in told.out

@@ -5,19 +5,24 @@ changed. Of a function, and of a class that is none of ours, the code counts as 
 or its layout.
 
 Of code, what counts is what it does, with the functions and constants of its module that it names; comments, layout and
-docstrings don't. What it calls in other modules isn't looked at. Python compiles code to something else in each of its
-versions, so digests of different versions say nothing of each other; each begins with its version.
+docstrings don't. Of a scorer, so do the functions and classes that it names in other modules, except in installed ones:
+a check that has become lenient there is another check. Python compiles code to something else in each of its versions,
+so digests of different versions say nothing of each other; each begins with its version.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from enum import Enum
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, field
@@ -36,6 +41,10 @@ CODE = "code"
 VALUES = "values"
 """What a function was given when it was made: by the function around it, by `partial`, or as defaults."""
 _OWN = "evenhand."
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_WHOLE = 150
+"""A pattern of so many characters is shown whole by its `repr`."""
 _NO_TERMS = frozenset({"label", "judge", "embedder", "unsure_below", "traits"})
 """Arguments that change nothing of what is asked: who is asked is known of the answer."""
 _NO_MODELS = frozenset({str, int, float, bool, tuple, list, dict, type(None)})
@@ -153,12 +162,12 @@ def _defined(scorer: object) -> Definition:
     function = getattr(scorer, "function", None)
     settings = {name: brief(value) for name, value in _arguments(scorer) if value is not function}
     if callable(function):
-        settings[CODE] = code_digest(function)
+        settings[CODE] = code_digest(function, everywhere=True)
         values = values_of(function)
         if values:
             settings[VALUES] = brief(values)
     elif not kind.__module__.startswith(_OWN):
-        settings[CODE] = class_digest(kind)
+        settings[CODE] = _class_digest(kind)
     return Definition(kind.__name__, settings)
 
 
@@ -219,7 +228,7 @@ def _described(value: object) -> str:
     if isinstance(value, type):
         return value.__qualname__
     if isinstance(value, re.Pattern):
-        return repr(cast("object", value))
+        return _written(cast("object", value))
     # A scorer that can be called is known by its arguments, not by its code.
     if callable(value) and not hasattr(value, "score"):
         return code_digest(value)
@@ -232,10 +241,15 @@ LETTERS = 8
 _PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
-def code_digest(function: Callable[..., object]) -> str:
-    """A digest of what a function's code does, after the version of Python; empty where there is no code."""
+def code_digest(function: Callable[..., object], *, everywhere: bool = False) -> str:
+    """A digest of what a function's code does, after the version of Python; empty where there is no code.
+
+    Args:
+        function: The function, or whatever can be called.
+        everywhere: Whether what it names in other modules of the user's counts, too.
+    """
     plain = _function_in(function)
-    return "" if plain is None else _digest_of_code(plain.__code__, _Globals(plain))
+    return "" if plain is None else _digest_of_code(plain.__code__, _Globals(plain), everywhere)
 
 
 class _Globals:
@@ -254,9 +268,10 @@ class _Globals:
 
 
 @lru_cache(maxsize=256)
-def _digest_of_code(code: CodeType, module: _Globals) -> str:
+def _digest_of_code(code: CodeType, module: _Globals, everywhere: bool) -> str:
     del code  # the function's own
-    return f"{_PYTHON}:{digest(*_code_parts(module.function, set()))[:LETTERS]}"
+    parts = _CodeParts(everywhere=everywhere).of_function(module.function)
+    return f"{_PYTHON}:{digest(*parts)[:LETTERS]}"
 
 
 def _function_in(target: object) -> FunctionType | None:
@@ -290,38 +305,103 @@ def values_of(target: object) -> list[str]:
                 values.append(cell.cell_contents)
             except ValueError:  # not filled yet
                 continue
-    return [repr(value) for value in values if _is_constant(value)]
+    return [_written(value) for value in values if _is_constant(value)]
 
 
-def class_digest(kind: type) -> str:
+def _class_digest(kind: type) -> str:
     """A digest of what a class does, without what it inherits; empty for one without code or constants."""
-    parts: list[str] = []
-    known: set[CodeType] = set()
-    for name, member in sorted(vars(kind).items()):
-        if name.startswith("__") and name != "__init__":
-            continue
-        plain = getattr(member, "__func__", member)
-        if isinstance(plain, FunctionType):
-            parts += [name, *_code_parts(plain, known)]
-        elif _is_constant(plain):
-            parts += [name, repr(plain)]
+    parts = [*_CodeParts(everywhere=True).of_class(kind)]
     return f"{_PYTHON}:{digest(*parts)[:LETTERS]}" if parts else ""
 
 
-def _code_parts(function: FunctionType, known: set[CodeType]) -> Iterator[str]:
-    """What a function is made of: its code, and what it names in its own module."""
-    code = function.__code__
-    if code in known:
-        return
-    known.add(code)
-    yield from _of_code(code, function.__doc__)
-    for name in sorted(_names_in(code)):
-        value = function.__globals__.get(name)
-        if isinstance(value, FunctionType) and value.__module__ == function.__module__:
-            yield name
-            yield from _code_parts(value, known)
-        elif name.isupper() and _is_constant(value):
-            yield f"{name}={value!r}"
+class _CodeParts:
+    """What code is made of, each function and class once.
+
+    Args:
+        everywhere: Whether what is named in other modules of the user's counts, too.
+    """
+
+    def __init__(self, *, everywhere: bool) -> None:
+        self._everywhere = everywhere
+        self._known = set[CodeType | type]()
+
+    def of_function(self, function: FunctionType) -> Iterator[str]:
+        """Its code, and what it names."""
+        code = function.__code__
+        if code in self._known:
+            return
+        self._known.add(code)
+        yield from _of_code(code, function.__doc__)
+        names = _names_in(code)
+        for name in sorted(names):
+            yield from self._named(name, function.__globals__.get(name), function.__module__, names)
+
+    def of_class(self, kind: type) -> Iterator[str]:
+        """Its methods and constants, without what it inherits."""
+        self._known.add(kind)
+        for name, member in sorted(vars(kind).items()):
+            if name.startswith("__") and name != "__init__":
+                continue
+            plain = getattr(member, "__func__", member)
+            if isinstance(plain, FunctionType):
+                yield name
+                yield from self.of_function(plain)
+            elif _is_constant(plain):
+                yield name
+                yield _written(plain)
+
+    def _named(
+        self, name: str, value: object, module: str, names: AbstractSet[str]
+    ) -> Iterator[str]:
+        """What a name stands for in the code of a module that has these names in it."""
+        if self._everywhere and not isinstance(value, FunctionType | type):
+            value = getattr(value, "__wrapped__", value)  # of what is cached, say
+        if isinstance(value, FunctionType):
+            if value.__module__ == module or self._is_looked_at(value.__module__):
+                yield name
+                yield from self.of_function(value)
+        elif isinstance(value, ModuleType):
+            if self._is_looked_at(value.__name__):
+                # By its names alone, it isn't known which of them is meant: each is.
+                for inner in sorted({*names} & vars(value).keys()):
+                    yield from self._named(
+                        inner, vars(value)[inner], value.__name__, names - {name}
+                    )
+        elif isinstance(value, type):
+            for kind in value.__mro__:
+                if kind not in self._known and self._is_looked_at(kind.__module__):
+                    yield f"{name}: {_fields_in(kind)}"
+                    yield from self.of_class(kind)
+        elif self._counts(name, value):
+            yield f"{name}={_written(value)}"
+
+    def _counts(self, name: str, value: object) -> bool:
+        """Whether a value is a part of the code: what is written in capitals, and what nothing can be added to."""
+        if not self._everywhere:
+            return name.isupper() and _is_constant(value)
+        fixed = _is_table(value) if name.isupper() else _is_constant(value)
+        return fixed and not name.startswith("__") and not _is_place(value)
+
+    def _is_looked_at(self, module: str) -> bool:
+        return self._everywhere and _is_users(module)
+
+
+def _fields_in(kind: type) -> list[str]:
+    """The annotated fields of a class, as a schema has them."""
+    annotations: Mapping[str, object] = vars(kind).get("__annotations__", {})
+    return [
+        f"{name}: {value.__qualname__ if isinstance(value, type) else _ADDRESS.sub('', str(value))}"
+        for name, value in annotations.items()
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _is_users(module: str) -> bool:
+    """Whether a module is one of the user's own: it is neither installed, nor of Python's, nor ours."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if not isinstance(file, str) or module.partition(".")[0] in sys.stdlib_module_names:
+        return False
+    return not module.startswith(_OWN) and not _INSTALLED.search(file)
 
 
 def _of_code(code: CodeType, doc: str | None) -> Iterator[str]:
@@ -331,11 +411,8 @@ def _of_code(code: CodeType, doc: str | None) -> Iterator[str]:
         if isinstance(constant, CodeType):
             inner = constant.co_consts[0] if constant.co_consts else None
             yield from _of_code(constant, inner if isinstance(inner, str) else None)
-        # Its order changes from run to run, with the hashes of texts.
-        elif isinstance(constant, frozenset):
-            yield repr(sorted(map(repr, cast("frozenset[object]", constant))))
         elif constant is not None and (doc is None or constant != doc):
-            yield repr(constant)
+            yield _written(constant)
 
 
 def _names_in(code: CodeType) -> set[str]:
@@ -350,3 +427,39 @@ def _is_constant(value: object) -> bool:
     if isinstance(value, tuple | frozenset):
         return all(map(_is_constant, cast("tuple[object, ...]", value)))
     return isinstance(value, str | int | float | bool | re.Pattern)
+
+
+def _is_table(value: object) -> bool:
+    """Whether a value is a constant, or a list, a set or a mapping of such."""
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[object, object]", value).items()
+        return all(_is_table(part) for pair in pairs for part in pair)
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(map(_is_table, cast("list[object]", value)))
+    return value is None or isinstance(value, bytes | Decimal | Enum) or _is_constant(value)
+
+
+def _is_place(value: object) -> bool:
+    """Whether a value is a path of this machine, which is another one elsewhere."""
+    if not isinstance(value, str):
+        return False
+    return os.path.isabs(value) and os.path.exists(value)  # noqa: PTH110, PTH117 (a Path can't be of any text)
+
+
+def _written(value: object) -> str:
+    """The text of a constant, or of a table of such: the same in every run."""
+    if isinstance(value, set | frozenset):
+        # A set's own order changes from run to run, with the hashes of texts.
+        return repr(sorted(map(_written, cast("frozenset[object]", value))))
+    if isinstance(value, list | tuple):
+        parts = [_written(part) for part in cast("list[object]", value)]
+        if isinstance(value, list):
+            return f"[{', '.join(parts)}]"
+        return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[object, object]", value).items()
+        return f"{{{', '.join(f'{_written(key)}: {_written(part)}' for key, part in pairs)}}}"
+    if isinstance(value, re.Pattern) and len(value.pattern) > _WHOLE:
+        # Python shows the beginning only.
+        return f"{value!r} {value.pattern!r}"
+    return repr(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -114,9 +115,13 @@ def test_digests_are_the_same_in_another_process(tmp_path: Path):
     """Sets of constants have no order, and hashes of texts a seed."""
     file = tmp_path / "graders.py"
     file.write_text(
-        "KINDS = ('a', 'b')\n\n\ndef grade(output):\n    return output in {'x', 'y', 'z'} and output in KINDS\n"
+        "KINDS = ('a', 'b')\nWORDS = frozenset({'say', 'a', 'b'})\nPAIRS = ((1, WORDS), {'k': WORDS})\n\n\n"
+        "def grade(output):\n    return output in {'x', 'y', 'z'} and output in KINDS and WORDS and PAIRS\n"
     )
-    script = "import graders; from evenhand.core.definition import code_digest; print(code_digest(graders.grade))"
+    script = (
+        "import graders; from evenhand.core.definition import code_digest; "
+        "print(code_digest(graders.grade), code_digest(graders.grade, everywhere=True))"
+    )
     digests = {
         subprocess.run(
             [sys.executable, "-c", script],
@@ -133,3 +138,133 @@ def test_digests_are_the_same_in_another_process(tmp_path: Path):
     }
     assert len(digests) == 1
     assert digests.pop().startswith(f"{sys.version_info[0]}.{sys.version_info[1]}:")
+
+
+HELPERS = {
+    "graders": """
+import re
+from functools import cache
+import helpers
+from helpers import Strict, clean
+from shapes import order
+
+BANNED = ["damn", "hell"]
+LONG = re.compile("x" * 200 + "y")
+limit = 3
+
+
+@cache
+def known():
+    return 1
+
+
+def grade(output):
+    text = clean(output)
+    return (
+        helpers.short(text, limit) and not BANNED and Strict().passes(text)
+        and known() and LONG.search(text) and order.Order(text)
+    )
+""",
+    "helpers": """
+WORDS = {"a": 1}
+
+
+def clean(text):
+    return text.strip()
+
+
+def short(text, limit):
+    return len(text) < limit and text in WORDS
+
+
+def unused(text):
+    return text
+
+
+class Base:
+    most = 5
+
+
+class Strict(Base):
+    def passes(self, text):
+        return len(text) < self.most
+""",
+    "shapes/__init__": "",
+    "shapes/order": """
+from dataclasses import dataclass
+
+
+@dataclass
+class Order:
+    id: int
+""",
+}
+
+
+def graded_by(folder: Path, files: dict[str, str]) -> object:
+    """What the function in `graders` is known by, where these are the modules."""
+    for name, text in files.items():
+        path = folder / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    names = [name.removesuffix("/__init__").replace("/", ".") for name in files]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        for name in names:
+            patch.delitem(sys.modules, name, raising=False)
+        try:
+            return definition_of(FunctionScorer(importlib.import_module("graders").grade))
+        finally:
+            for name in names:
+                sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("module", "before", "after"),
+    [
+        ("helpers", "text.strip()", "text.lower()"),
+        ("helpers", "len(text) < limit", "len(text) <= limit"),
+        ("helpers", '{"a": 1}', '{"a": 2}'),
+        ("helpers", "most = 5", "most = 6"),
+        ("helpers", "len(text) < self.most", "True"),
+        ("shapes/order", "id: int", "id: str"),
+        ("graders", '["damn", "hell"]', '["damn"]'),
+        ("graders", '+ "y"', '+ "z"'),
+        ("graders", "limit = 3", "limit = 4"),
+        ("graders", "return 1", "return 0"),
+    ],
+)
+def test_a_function_is_known_by_all_that_it_names_in_modules_of_the_users(
+    tmp_path: Path, module: str, before: str, after: str
+):
+    """A check that became lenient somewhere else would pass for a better application."""
+    first = graded_by(tmp_path / "first", HELPERS)
+    assert graded_by(tmp_path / "again", HELPERS) == first
+    assert before in HELPERS[module]
+    edited = {**HELPERS, module: HELPERS[module].replace(before, after)}
+    assert graded_by(tmp_path / "edited", edited) != first
+
+
+@pytest.mark.parametrize(
+    ("module", "before", "after"),
+    [
+        ("helpers", "    return text\n\n\nclass Base", "    return 1\n\n\nclass Base"),
+        ("helpers", "def clean", "# trims\ndef clean"),
+        ("graders", "import re\n", "import re\nHERE = __file__\n"),
+        ("graders", "def grade(output):\n", 'def grade(output):\n    "Of a text."\n'),
+    ],
+)
+def test_what_a_function_does_not_name_is_no_part_of_it(
+    tmp_path: Path, module: str, before: str, after: str
+):
+    """Nor are comments and docstrings."""
+    assert before in HELPERS[module]
+    edited = {**HELPERS, module: HELPERS[module].replace(before, after)}
+    assert graded_by(tmp_path / "edited", edited) == graded_by(tmp_path / "first", HELPERS)
+
+
+def test_the_folder_of_the_code_is_no_part_of_it(tmp_path: Path):
+    """A constant may hold it: a baseline of another machine would be of another test."""
+    text = "HERE = __file__\n\n\ndef grade(output):\n    return HERE and __file__\n"
+    first, second = (graded_by(tmp_path / name, {"graders": text}) for name in ("a", "b"))
+    assert first == second

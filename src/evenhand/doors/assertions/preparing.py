@@ -28,6 +28,7 @@ from evenhand.doors.assertions.transform import split_reference, transformed
 from evenhand.languages.javascript.references import is_reference
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.catalog import key_missing
+from evenhand.providers.local_code import with_imports
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.scorers.code_languages import language_of
 from evenhand.scorers.known_outcomes import Raised
@@ -187,7 +188,12 @@ def _contents(value: object, base: Path) -> Iterator[str]:
     if isinstance(value, str) and value.startswith("file://"):
         name = value.removeprefix("file://")
         # What follows the last colon may be the name of a function in the file.
-        yield file_digest(base / name) or file_digest(base / name.rpartition(":")[0])
+        files = (base / name, base / name.rpartition(":")[0])
+        file = next((one for one in files if one.is_file()), base / name)
+        digests = [
+            file_digest(one) for one in (with_imports([file]) if file.suffix == ".py" else [file])
+        ]
+        yield digests[0] if len(digests) == 1 else brief(sorted(digests))
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from _contents(item, base)
