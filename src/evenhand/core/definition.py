@@ -12,6 +12,7 @@ so digests of different versions say nothing of each other; each begins with its
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -293,19 +294,39 @@ def _function_in(target: object) -> FunctionType | None:
 
 
 def values_of(target: object) -> list[str]:
-    """What a function was given when it was made, as far as it is plain values: constants around it, and defaults."""
-    values: list[object] = []
+    """What a function was given when it was made: constants, tables of them and functions, around it or as defaults."""
+    return [text for value in _values_in(target) if (text := _given(value, (target,)))]
+
+
+def _values_in(target: object) -> Iterator[object]:
     if not isinstance(target, FunctionType):
-        values += [*getattr(target, "args", ()), *getattr(target, "keywords", {}).values()]
+        yield from (*getattr(target, "args", ()), *getattr(target, "keywords", {}).values())
     plain = _function_in(target)
     if plain is not None:
-        values += [*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values()]
+        yield from (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values())
         for cell in plain.__closure__ or ():
-            try:
-                values.append(cell.cell_contents)
-            except ValueError:  # not filled yet
-                continue
-    return [_written(value) for value in values if _is_constant(value)]
+            with contextlib.suppress(ValueError):  # not filled yet
+                yield cell.cell_contents
+
+
+def _given(value: object, around: tuple[object, ...]) -> str:
+    """The text of a value that a function was given; empty for what can't be told from one run to the next.
+
+    Args:
+        value: The value.
+        around: The functions that it lies in: one that calls itself was given itself.
+    """
+    if value is None or any(value is one for one in around):
+        return ""
+    if _is_table(value):
+        return _written(value)
+    if isinstance(value, list | tuple):
+        parts = [_given(part, around) for part in cast("list[object]", value)]
+        return f"[{', '.join(parts)}]" if all(parts) else ""
+    if not isinstance(value, FunctionType):
+        return ""
+    within = (_given(one, (*around, value)) for one in _values_in(value))
+    return f"{code_digest(value, everywhere=True)}({', '.join(within)})"
 
 
 def _class_digest(kind: type) -> str:
@@ -326,7 +347,7 @@ class _CodeParts:
         self._known = set[CodeType | type]()
 
     def of_function(self, function: FunctionType) -> Iterator[str]:
-        """Its code, and what it names."""
+        """A function's code, and what it names."""
         code = function.__code__
         if code in self._known:
             return
@@ -337,7 +358,7 @@ class _CodeParts:
             yield from self._named(name, function.__globals__.get(name), function.__module__, names)
 
     def of_class(self, kind: type) -> Iterator[str]:
-        """Its methods and constants, without what it inherits."""
+        """A class's methods and constants, without what it inherits."""
         self._known.add(kind)
         for name, member in sorted(vars(kind).items()):
             if name.startswith("__") and name != "__init__":

@@ -105,6 +105,40 @@ def test_a_function_is_known_by_its_code_and_by_what_it_was_made_with():
     assert definition_of(FunctionScorer(adding(1), "b")) == one
 
 
+def passing(*checks: object, **more: object) -> Callable[[str], bool]:
+    """A grader that is made of others, or of tables."""
+    return lambda output: bool(checks and more and output)
+
+
+def descending(step: int) -> Callable[[str], bool]:
+    """A grader that calls itself."""
+
+    def grade(output: str) -> bool:
+        return not output or grade(output[step:])
+
+    return grade
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (passing(["damn"]), passing(["damn", "hell"])),
+        (passing({"a": {1, 2}}), passing({"a": {1, 3}})),
+        (passing(words={"a": [1]}), passing(words={"a": [2]})),
+        (passing(lambda x: x > 1), passing(lambda x: x > 2)),
+        (passing(adding(1)), passing(adding(2))),
+        (descending(1), descending(2)),
+        (passing([lambda x: x > 1, adding(1)]), passing([lambda x: x > 2, adding(1)])),
+    ],
+)
+def test_a_function_is_known_by_the_tables_and_functions_that_it_was_made_with(
+    one: Callable[[str], bool], two: Callable[[str], bool]
+):
+    """Words that are banned, say, or checks that it combines."""
+    assert definition_of(FunctionScorer(one, "a")) != definition_of(FunctionScorer(two, "a"))
+    assert definition_of(FunctionScorer(one, "a")) == definition_of(FunctionScorer(one, "b"))
+
+
 @pytest.mark.parametrize("target", [len, print, object(), "text", str.upper])
 def test_what_has_no_code_of_pythons_has_no_digest(target: Any):
     """And raises nothing."""
