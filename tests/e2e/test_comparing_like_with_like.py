@@ -572,3 +572,56 @@ def test_history_marks_what_was_edited_in_an_eval_set_and_nothing_else(
     )
     shown = evenhand("runs", "history", ".").out
     assert shown.count("┄") == len(expected)
+
+
+CODE = {
+    "scoring": "def get_score(named_scores, context):\n    return {'score': 1.0, 'pass': True, 'reason': ''}\n",
+    "look": "import cut\n\n\ndef get_transform(output, context):\n    return cut.short(output)\n",
+    "cut": "def short(output):\n    return output[:90]\n",
+    "hooks": "def extension_hook(hook_name, context):\n    return context\n",
+}
+SCORED = {
+    "scoring": ("scoring", {"defaultTest": {"assertScoringFunction": "file://scoring.py"}}),
+    "a transform": ("look", {"defaultTest": {"options": {"transform": "file://look.py"}}}),
+    "what a transform imports": (
+        "cut",
+        {"defaultTest": {"options": {"transform": "file://look.py"}}},
+    ),
+    "postprocess": ("look", {"defaultTest": {"options": {"postprocess": "file://look.py"}}}),
+    "hooks": ("hooks", {"extensions": ["file://hooks.py:extension_hook"]}),
+}
+
+
+@pytest.mark.parametrize("which", SCORED)
+def test_code_that_decides_about_a_verdict_is_part_of_the_test(
+    evenhand: Run, tmp_path: Path, which: str
+):
+    """Whatever it is called by in the config, and none of the rest of the folder."""
+    name, config = SCORED[which]
+    (tmp_path / "promptfooconfig.json").write_text(
+        json.dumps(
+            {
+                "prompts": ["Say {{q}}"],
+                "providers": ["echo"],
+                "tests": [
+                    {"vars": {"q": f"{n}"}, "assert": [{"type": "contains", "value": "Say"}]}
+                    for n in range(8)
+                ],
+                **config,
+            }
+        )
+    )
+    for file, text in CODE.items():
+        (tmp_path / f"{file}.py").write_text(text)
+    evenhand("run", ".", "--no-progress")
+    (tmp_path / "beside.py").write_text("changed = 1\n")
+    evenhand("run", ".", "--no-progress")
+    second, first = newest(tmp_path)
+    alike = evenhand("compare", str(first), str(second))
+    assert "the test has changed" not in alike.out, alike.out
+    (tmp_path / f"{name}.py").write_text(f"{CODE[name]}\nchanged = 1\n")
+    evenhand("run", ".", "--no-progress")
+    third, second, _ = newest(tmp_path)
+    told = evenhand("compare", str(second), str(third))
+    assert told.code == 3
+    assert "the test has changed" in told.out, told.out

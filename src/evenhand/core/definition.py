@@ -72,7 +72,10 @@ UNKNOWN = Definition()
 
 
 def content_of(
-    case: Case, variables: Mapping[str, Any], test: Mapping[str, Any] | None = None
+    case: Case,
+    variables: Mapping[str, Any],
+    test: Mapping[str, Any] | None = None,
+    scored_by: str = "",
 ) -> dict[str, str]:
     """A digest of each part of what a case says; parts that say nothing are left out, but for the variables.
 
@@ -80,6 +83,7 @@ def content_of(
         case: As it was planned.
         variables: As they were filled in. Those that the case itself doesn't have came about on the way.
         test: What a config wrote of it: what its score has to reach, and what is looked at, are its `rule`.
+        scored_by: A digest of the code that the rule consists of, too.
     """
     own = case.vars
     if variables is not own:
@@ -92,8 +96,8 @@ def content_of(
     if test:
         options = cast("Mapping[str, Any]", test.get("options") or {})
         rule = [test.get("threshold"), test.get("assertScoringFunction"), options.get("transform")]
-        if rule != _NO_RULE:
-            content["rule"] = brief(rule)
+        if rule != _NO_RULE or scored_by:
+            content["rule"] = brief([*rule, scored_by] if scored_by else rule)
     return content
 
 

@@ -55,6 +55,7 @@ class PlannedTrial(Record, frozen=True, kw_only=True):
         alone: Nothing else is under way while it is. Such trials come before all others; see `RunOptions.some_alone`.
         contest: What is expected of it and the other trials of its case at once; None for nothing.
         test: What a config wrote of it, kept with the result; see `TrialResult.test`.
+        scored_by: A digest of the code that decides what its outcomes come to, beside what `test` says; empty for none.
         problem: Why it cannot come to a verdict, as far as its files say; None where it may. It is an error, and
             nothing is asked for it.
         checks: Works out a digest of what is expected of its answer, with judges and code. Two trials with the same
@@ -77,6 +78,7 @@ class PlannedTrial(Record, frozen=True, kw_only=True):
     alone: bool = False
     contest: Contest | None = None
     test: Mapping[str, Any] = record_field(default_factory=dict)
+    scored_by: str = ""
     problem: Problem | None = None
     checks: Callable[[], str] | None = None
     shows_thoughts: bool = False
@@ -170,6 +172,7 @@ class Slot(Record, frozen=True, kw_only=True):
     review: Review | None = None
     after: tuple[int, ...] = ()
     test: Mapping[str, Any] = record_field(default_factory=dict)
+    scored_by: str = ""
     problem: Problem | None = None
     checks: Callable[[], str] | None = None
 
@@ -323,6 +326,7 @@ class Plan(MutableRecord, kw_only=True):
                                 alone=row.alone,
                                 contest=contest,
                                 test=slot.test,
+                                scored_by=slot.scored_by,
                                 problem=slot.problem,
                                 checks=slot.checks,
                                 shows_thoughts=row.shows_thoughts,

@@ -587,7 +587,7 @@ class LiveTrial:
             checks=self.checks,
             copy_key=copy_key_of(planned.case, planned.test),
             steps=() if self._step_log is None else self._step_log.kept(),
-            content=content_of(planned.case, self.vars, planned.test),
+            content=content_of(planned.case, self.vars, planned.test, planned.scored_by),
             definitions=tuple([one.definition or definition_of(one.scorer) for one in settled]),
         )
 

@@ -6,9 +6,9 @@ A changed file is another model: an answer that was cached for the old one must 
 from __future__ import annotations
 
 import ast
-import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -78,16 +78,27 @@ def code_files(provider: Provider) -> Iterator[Path]:
     return with_imports(inner.files) if isinstance(inner, ReadsFiles) else iter(())
 
 
-def _imports(file: Path) -> Iterator[str]:
+def _imports(file: Path) -> tuple[str, ...]:
     """The modules that a file imports, as paths from its folder."""
-    with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
-        for node in ast.walk(ast.parse(file.read_bytes())):
-            if isinstance(node, ast.Import):
-                yield from (alias.name.replace(".", "/") for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                module = (node.module or "").replace(".", "/")
-                yield module
-                yield from (f"{module}/{alias.name}".strip("/") for alias in node.names)
+    try:
+        status = file.stat()
+        return _imports_of(file, (status.st_mtime_ns, status.st_size))
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+
+
+@lru_cache(maxsize=256)
+def _imports_of(file: Path, stamp: tuple[int, int]) -> tuple[str, ...]:
+    del stamp  # so that a file that was written is read again
+    names: dict[str, None] = {}
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.replace(".", "/"): None for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = (node.module or "").replace(".", "/")
+            names[module] = None
+            names |= {f"{module}/{alias.name}".strip("/"): None for alias in node.names}
+    return tuple(names)
 
 
 def _python_below(folder: Path) -> list[Path]:

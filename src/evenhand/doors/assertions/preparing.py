@@ -176,14 +176,14 @@ def definition_in(assertion: Assertion) -> Definition:
         "set": assertion.more.get("assert"),
     }
     settings = {
-        name: brief([value, *_contents(value, assertion.base)])
+        name: brief([value, *file_contents(value, assertion.base)])
         for name, value in parts.items()
         if value not in (None, "", {})
     }
     return Definition(assertion.written, settings, exact=True)
 
 
-def _contents(value: object, base: Path) -> Iterator[str]:
+def file_contents(value: object, base: Path) -> Iterator[str]:
     """A digest of each file that a value names, at whatever depth."""
     if isinstance(value, str) and value.startswith("file://"):
         name = value.removeprefix("file://")
@@ -193,13 +193,13 @@ def _contents(value: object, base: Path) -> Iterator[str]:
         digests = [
             file_digest(one) for one in (with_imports([file]) if file.suffix == ".py" else [file])
         ]
-        yield digests[0] if len(digests) == 1 else brief(sorted(digests))
+        yield brief(sorted(digests)) if len(digests) > 1 else "".join(digests)
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _contents(item, base)
+            yield from file_contents(item, base)
     else:
         for item in items_of(value):
-            yield from _contents(item, base)
+            yield from file_contents(item, base)
 
 
 def unsettled(

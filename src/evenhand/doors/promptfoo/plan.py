@@ -21,6 +21,7 @@ from evenhand.core.record import Record
 from evenhand.core.secrets import known, redacted
 from evenhand.core.selecting import Selector
 from evenhand.doors.assertions.aggregate import verdict_rule
+from evenhand.doors.assertions.preparing import file_contents
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.body import CellBody, described
 from evenhand.doors.promptfoo.checking import TRANSFORMS
@@ -289,6 +290,12 @@ class Folder(Record, frozen=True, kw_only=True):
         # A conversation is more than its first request.
         return lambda test: TestIdentity(test, base, shared) if test.user is None else None
 
+    def _scored_by(self, test: Test) -> str:
+        """A digest of the files with code that changes an output before it is checked, or the verdict afterwards."""
+        base = self.config.base
+        hooks = sorted(f"file://{path}" for path in self._hook_files)
+        return ",".join(file_contents([test.scoring, test.transform, *hooks], base))
+
     def _slots(
         self,
         test: Test,
@@ -303,6 +310,7 @@ class Folder(Record, frozen=True, kw_only=True):
     ) -> list[Slot]:
         """What happens to a case of a test in each variant that takes it; `first` is the place of the first."""
         slots: list[Slot] = []
+        scored_by = self._scored_by(test)
         for index, pair in enumerate(taking, first):
             refused = pair.refuses(test)
             problem = test.problem or refused or lonely
@@ -330,6 +338,7 @@ class Folder(Record, frozen=True, kw_only=True):
                     review=review,
                     after=after,
                     test=written,
+                    scored_by=scored_by,
                     problem=problem,
                     checks=checks,
                 )
