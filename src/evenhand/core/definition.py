@@ -367,13 +367,13 @@ class _CodeParts:
         for name, member in sorted(vars(kind).items()):
             if name.startswith("__") and name != "__init__":
                 continue
-            plain = getattr(member, "__func__", member)
-            if isinstance(plain, FunctionType):
+            function = _method(member)
+            if function is not None:
                 yield name
-                yield from self.of_function(plain)
-            elif _is_constant(plain):
+                yield from self.of_function(function)
+            elif member is not None and _is_table(member):
                 yield name
-                yield _written(plain)
+                yield _written(member)
 
     def _named(
         self, name: str, value: object, module: str, names: AbstractSet[str]
@@ -409,6 +409,13 @@ class _CodeParts:
 
     def _is_looked_at(self, module: str) -> bool:
         return self._everywhere and _is_users(module)
+
+
+def _method(member: object) -> FunctionType | None:
+    """The function of a method, whatever its decorator made of it; None for what is no method."""
+    for name in ("__func__", "fget", "func", "__wrapped__"):
+        member = getattr(member, name, member)
+    return member if isinstance(member, FunctionType) else None
 
 
 def _fields_in(kind: type) -> list[str]:

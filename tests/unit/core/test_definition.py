@@ -200,6 +200,8 @@ def grade(output):
     )
 """,
     "helpers": """
+from functools import cached_property
+
 WORDS = {"a": 1}
 
 
@@ -217,6 +219,15 @@ def unused(text):
 
 class Base:
     most = 5
+    kinds = ["a", "b"]
+
+    @property
+    def least(self):
+        return 0
+
+    @cached_property
+    def middle(self):
+        return 2
 
 
 class Strict(Base):
@@ -260,6 +271,9 @@ def graded_by(folder: Path, files: dict[str, str]) -> object:
         ("helpers", "len(text) < limit", "len(text) <= limit"),
         ("helpers", '{"a": 1}', '{"a": 2}'),
         ("helpers", "most = 5", "most = 6"),
+        ("helpers", '["a", "b"]', '["a"]'),
+        ("helpers", "return 0", "return 1"),
+        ("helpers", "return 2", "return 1"),
         ("helpers", "len(text) < self.most", "True"),
         ("shapes/order", "id: int", "id: str"),
         ("graders", '["damn", "hell"]', '["damn"]'),
