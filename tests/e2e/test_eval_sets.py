@@ -663,3 +663,39 @@ def test_another_model_is_named_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "two_evals.py").write_text(TWO)
     done = run("run", "two_evals.py", "--model", "openai:chat:three", cwd=tmp_path)
     assert (done.returncode, "no eval would ask it" in done.stderr) == (2, True)
+
+
+CONDITIONS = """
+from evenhand import EvalSet
+
+evals = EvalSet("bot", data=[{"id": f"c{i}", "input": i} for i in range(20)])
+
+
+@evals.eval
+def answers(case, expect):
+    output = case.input * 1
+    high = output > 9
+    expect(high, "is high")
+    expect(output >= 0, "is a number")
+    return output
+"""
+
+
+def test_a_condition_that_became_lenient_is_no_better_application(tmp_path: Path):
+    """Neither in `compare` nor in the gate; a better application is one."""
+    file = tmp_path / "bot_evals.py"
+    file.write_text(CONDITIONS, "utf-8")
+    run("run", cwd=tmp_path)
+    run("baseline", "latest", "--to", "b.evn", cwd=tmp_path)
+    file.write_text(CONDITIONS.replace("output > 9", "output > 0"), "utf-8")
+    gated = run(
+        "gate", "--baseline", "b.evn", "--margin", "0.3", "--undecided", "pass", cwd=tmp_path
+    )
+    assert gated.returncode not in (0, 1), gated.stdout
+    assert "is high: code changed" in " ".join(gated.stdout.split())
+    run("run", cwd=tmp_path)
+    other = run("compare", "latest~1", "latest", "--metric", "is a number", cwd=tmp_path)
+    assert (other.returncode, "code changed" in other.stdout) == (0, False), other.stdout
+    file.write_text(CONDITIONS.replace("* 1", "* 8"), "utf-8")
+    better = run("gate", "--baseline", "b.evn", "--margin", "0.3", cwd=tmp_path)
+    assert (better.returncode, "better" in better.stdout) == (0, True), better.stdout

@@ -15,6 +15,7 @@ from evenhand.core.expect import Expectation, Trial
 from evenhand.core.names import nearest
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
+from evenhand.doors.eval_sets.conditions import conditions_of
 from evenhand.doors.eval_sets.evalset import TALK, Eval, EvalSet
 from evenhand.doors.eval_sets.expect import Expect, Stated
 from evenhand.doors.eval_sets.foreign_names import instead_of
@@ -73,7 +74,7 @@ class EvalBody(Record, frozen=True, kw_only=True):
         return [name for name in order if name in needed]
 
     async def _run(self, trial: Trial) -> object:
-        expect = Expect(trial, self.thresholds)
+        expect = Expect(trial, self.thresholds, lambda: conditions_of(self.eval))
         arguments: dict[str, Any] = {
             **self.axes,
             "case": trial.case,

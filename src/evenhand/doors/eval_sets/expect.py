@@ -6,13 +6,14 @@ import copy
 import inspect
 import re
 import traceback
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ContextDecorator, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar, cast, get_args, overload
 
 from evenhand.core.arguments import checked
+from evenhand.core.definition import CODE, Definition
 from evenhand.core.errors import CodeError, EvenhandError, UsageError, first_line
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.json_shapes import is_number
@@ -96,7 +97,8 @@ class ExpectBlock(ContextDecorator):
             frame = traceback.extract_tb(error.__traceback__)[-1]
             hint = f"{frame.filename}:{frame.lineno}: {frame.line}"
             scorer = Raised(label, CodeError(first_line(error), hint=hint))
-        return Expectation(error is None, scorer, metadata=self.metadata)
+        definition = self.recorder.definition(scorer, label)
+        return Expectation(error is None, scorer, metadata=self.metadata, definition=definition)
 
     def left_out(self) -> Expectation:
         """The expectation, as an error: the block was never run to its end."""
@@ -112,10 +114,24 @@ class Expect(Recorder):
     Further keyword arguments are kept beside the outcome.
     """
 
-    def __init__(self, trial: Trial, thresholds: Thresholds | None = None) -> None:
+    def __init__(
+        self,
+        trial: Trial,
+        thresholds: Thresholds | None = None,
+        conditions: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
         self.trial = trial
         self._thresholds = thresholds
+        self._conditions = conditions
+        """Looks up digests of the code of conditions, by their labels."""
         self._blocks: list[ExpectBlock] = []
+
+    def definition(self, scorer: Scorer, label: str) -> Definition | None:
+        """What a condition, or a number, is known by; None where its code isn't known."""
+        code = self._conditions().get(label)
+        if code is None or not isinstance(scorer, Stated | MeasuredNumber):
+            return None
+        return Definition(type(scorer).__name__, {CODE: code})
 
     def finish(self) -> None:
         """Records what can no longer be met, as errors: blocks of `expect.that` that were never entered."""
@@ -339,8 +355,10 @@ class Expect(Recorder):
                 str(label or (label_of(condition) if condition is not None else "expect")), wrong
             )
             return Expectation(None, raised, metadata=metadata)
+        definition = None
         if scorer is None:
             scorer = MeasuredNumber(label) if bounded else Stated(label)
+            definition = self.definition(scorer, label)
         return Expectation(
             value=_copied(value),
             scorer=scorer,
@@ -351,6 +369,7 @@ class Expect(Recorder):
             label=label,
             metadata=metadata,
             only_measured=answers,
+            definition=definition,
             place="" if condition is None or isinstance(value, (str, int)) else users_line(),
         )
 

@@ -271,9 +271,9 @@ class _EvalSource:
         self._statements: dict[str, list[ast.stmt]] = {}
         imported = set[str]()
         for statement in self._tree.body:
-            for name in _binds(statement):
+            for name in bound_names(statement):
                 self._statements.setdefault(name, []).append(statement)
-            imported |= _not_theirs(statement)
+            imported |= names_not_theirs(statement)
         # A function of the file's own may be called as one of Python's.
         self._application = self._statements.keys() - imported
         self._neutral = set(dir(builtins)) - self._application | imported
@@ -300,7 +300,7 @@ class _EvalSource:
             if statement.lineno in texts:
                 continue
             parts = list(self._left(statement, self._application | _parameters(statement)))
-            texts[statement.lineno] = " ".join(map(_text, parts))
+            texts[statement.lineno] = " ".join(map(text_of, parts))
             for name in _names(parts) - known - self._neutral:
                 known.add(name)
                 waiting += self._statements.get(name, ())
@@ -317,7 +317,7 @@ class _EvalSource:
         match node:
             case ast.Expr(value=ast.Constant()):
                 return
-            case ast.Import() | ast.ImportFrom() if _not_theirs(node):
+            case ast.Import() | ast.ImportFrom() if names_not_theirs(node):
                 return
             case ast.Assert() | ast.Expr() | ast.Assign() if _only_checks(node):
                 yield from _calls(node, theirs)
@@ -354,7 +354,7 @@ class _EvalSource:
         header: list[ast.expr]
         if isinstance(node, ast.With | ast.AsyncWith):
             header, bodies = [item.context_expr for item in node.items], [*node.body]
-            checks = all(_root(one) == _CHECK for one in header)
+            checks = all(root_name(one) == _CHECK for one in header)
         else:
             header = (
                 [node.target, node.iter]
@@ -370,7 +370,7 @@ class _EvalSource:
         yield from parts
 
 
-def _binds(statement: ast.stmt) -> Iterator[str]:
+def bound_names(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement at the top of a file binds."""
     if isinstance(statement, _Defined):
         yield statement.name
@@ -382,10 +382,10 @@ def _binds(statement: ast.stmt) -> Iterator[str]:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id
             elif isinstance(node, _Defined | ast.Import | ast.ImportFrom):
-                yield from _binds(node)
+                yield from bound_names(node)
 
 
-def _not_theirs(statement: ast.stmt) -> set[str]:
+def names_not_theirs(statement: ast.stmt) -> set[str]:
     """The names that an import binds of Evenhand's and of the standard library's; empty for anything else."""
     if isinstance(statement, ast.ImportFrom) and not statement.level:
         modules = [statement.module or ""]
@@ -395,7 +395,7 @@ def _not_theirs(statement: ast.stmt) -> set[str]:
         return set()
     tops = {module.partition(".")[0] for module in modules}
     ours = all(top in ("evenhand", "pytest") or top in sys.stdlib_module_names for top in tops)
-    return set(_binds(statement)) if ours else set()
+    return set(bound_names(statement)) if ours else set()
 
 
 def _parameters(statement: ast.stmt) -> set[str]:
@@ -407,14 +407,14 @@ def _parameters(statement: ast.stmt) -> set[str]:
 
 def _only_checks(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assert) or (
-        isinstance(node, ast.Expr | ast.Assign) and _root(node.value) == _CHECK
+        isinstance(node, ast.Expr | ast.Assign) and root_name(node.value) == _CHECK
     )
 
 
 def _calls(node: ast.AST, theirs: set[str]) -> Iterator[ast.AST]:
     """The application's calls in what only checks."""
     for one in ast.walk(node):
-        if isinstance(one, ast.Call) and _root(one) in theirs:
+        if isinstance(one, ast.Call) and root_name(one) in theirs:
             yield one
 
 
@@ -433,10 +433,10 @@ def _is_eval(decorator: ast.expr) -> bool:
 
 
 def _set_of(decorator: ast.expr) -> ast.AST:
-    return ast.Name(_root(decorator), ast.Load())
+    return ast.Name(root_name(decorator), ast.Load())
 
 
-def _root(node: ast.AST) -> str:
+def root_name(node: ast.AST) -> str:
     """The name that a chain of calls and attributes begins with: `expect` for `await expect.now(reply)`."""
     while isinstance(node, ast.Await | ast.Call | ast.Attribute | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value
@@ -450,17 +450,17 @@ def _called(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
-def _text(node: object) -> str:
+def text_of(node: object) -> str:
     """A node as text: the same in every version of Python, and without what says nothing."""
     if isinstance(node, ast.AST):
         fields = (
-            f"{name}={_text(value)}"
+            f"{name}={text_of(value)}"
             for name, value in ast.iter_fields(node)
             if name not in _UNSAID and value is not None and value != []
         )
         return f"{type(node).__name__}({' '.join(fields)})"
     if isinstance(node, list):
-        return f"[{' '.join(map(_text, node))}]"
+        return f"[{' '.join(map(text_of, node))}]"
     return repr(node)
 
 

@@ -1,0 +1,145 @@
+"""Another condition is another test; another application, another label's condition and another layout aren't."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.doors.eval_sets.conditions import conditions_of
+
+CHECKS = '''
+import json
+from evenhand import Case, Dataset, EvalSet, Expect
+from evenhand.scorers import Contains
+from shop import bot
+
+GREETINGS = ["Dear", "Hello"]
+client = bot.Client()
+evals = EvalSet("desk", data=Dataset.of({"id": "a", "input": "Hi"}))
+
+
+def polite(text):
+    return any(word in text for word in GREETINGS)
+
+
+def ask(question):
+    return client.answer(question)
+
+
+def formal(expect, text):
+    expect("!" not in text, "is formal")
+
+
+@evals.eval
+async def answers(case: Case, expect: Expect, model) -> str:
+    """Asks once."""
+    reply = await model.generate("Be kind. " + case.input)
+    other = ask(case.input)
+    third = bot.reply(case.input)
+    output = reply.text.strip()
+    short = len(output.split()) < 30
+    found = []
+    for word in GREETINGS:
+        found.append(word in output)
+    expect(short and polite(output), "is short")
+    expect(sum(found), label="greetings", at_least=1)
+    expect(other == third, "agree")
+    expect(bot.reply("x") == "y", "knows x")
+    expect(output, Contains("Dear"), label="by a scorer")
+    with expect.that("is JSON"):
+        data = json.loads(output)
+        assert data["kind"] == "letter"
+    expect(output, f"label {case.id}")
+    formal(expect, output)
+    return output
+
+
+@evals.eval
+def others(case: Case, expect: Expect) -> None:
+    expect(case.input != "", "is short")
+'''
+
+
+def known(folder: Path, text: str) -> dict[str, str]:
+    """The digests of what `answers` expects, in a file with this text."""
+    folder.mkdir()
+    (folder / "shop").mkdir()
+    (folder / "shop" / "bot.py").write_text("class Client: pass\n")
+    (folder / "desk_evals.py").write_text(text)
+    lines = text.split("\n")
+    first = next(i for i, line in enumerate(lines, 1) if line.startswith("async def answers"))
+    last = next(i for i, line in enumerate(lines, 1) if i > first and line == "    return output")
+    return dict(conditions_of(lines_of(folder / "desk_evals.py", first - 1, last)))
+
+
+def lines_of(path: Path, first: int, last: int) -> Any:
+    """An eval that stands in these lines, as far as its conditions go."""
+
+    class Lines:
+        pass
+
+    lines: Any = Lines()
+    lines.path, lines.first, lines.last = path, first, last
+    return lines
+
+
+LABELS = {"is short", "greetings", "agree", "knows x", "is JSON", "is formal"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("expect(short and polite(output)", "expect(short", {"is short"}),
+        ("< 30", "< 300", {"is short"}),
+        ("return any(word in", "return all(word in", {"is short"}),
+        ('["Dear", "Hello"]', '["Dear"]', {"is short", "greetings"}),
+        ("found.append(word in output)", "found.append(True)", {"greetings"}),
+        ("sum(found)", "sum(found) + 1", {"greetings"}),
+        ("other == third", "other or third", {"agree"}),
+        ('bot.reply("x") == "y"', 'bot.reply("x") != ""', {"knows x"}),
+        ('data["kind"] == "letter"', '"kind" in data', {"is JSON"}),
+        ('"!" not in text', '"!!" not in text', {"is formal"}),
+    ],
+)
+def test_the_labels_of_conditions_that_were_changed_are_told(
+    tmp_path: Path, before: str, after: str, changed: set[str]
+):
+    """In the eval, and in what it names of its file."""
+    first = known(tmp_path / "first", CHECKS)
+    assert first.keys() == LABELS
+    assert CHECKS.count(before) == 1
+    second = known(tmp_path / "second", CHECKS.replace(before, after))
+    assert {label for label in LABELS if first[label] != second[label]} == changed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"Be kind. " + case.input', '"Be brief. " + case.input'),
+        ("client.answer(question)", "client.answer(question, retries=3)"),
+        ("client = bot.Client()", "client = bot.Client(2)"),
+        ("bot.reply(case.input)", "bot.reply(case.input, 2)"),
+        ("output = reply.text.strip()", "output = reply.text"),
+        ('Contains("Dear")', 'Contains("Hello")'),
+        ('    """Asks once."""\n', "    # Asks once.\n"),
+        ("(other == third,", "(\n        other == third,"),
+        ('expect(case.input != "", "is short")', 'expect(True, "is short")'),
+        ("    return output", "    expect(True, f'one {1}')\n    return output"),
+    ],
+)
+def test_what_is_no_part_of_a_condition_changes_none(tmp_path: Path, before: str, after: str):
+    """What answers, what another eval or a scorer asks, and how the file is laid out."""
+    assert before in CHECKS
+    edited = known(tmp_path / "second", CHECKS.replace(before, after, 1))
+    assert edited == known(tmp_path / "first", CHECKS)
+
+
+@pytest.mark.parametrize("text", ["def answers(:", "\0", None])
+def test_what_cannot_be_read_has_no_digests(tmp_path: Path, text: str | None):
+    """An eval may be typed at a prompt, and its file may be gone."""
+    path = tmp_path / "desk_evals.py"
+    if text is not None:
+        path.write_text(text)
+    assert conditions_of(lines_of(path, 1, 2)) == {}
