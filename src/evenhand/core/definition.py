@@ -93,11 +93,12 @@ def content_of(
         value = getattr(case, name)
         if value is not None and not (isinstance(value, tuple) and not value):
             content[name] = brief(value)
+    rule: list[object] = _NO_RULE
     if test:
         options = cast("Mapping[str, Any]", test.get("options") or {})
         rule = [test.get("threshold"), test.get("assertScoringFunction"), options.get("transform")]
-        if rule != _NO_RULE or scored_by:
-            content["rule"] = brief([*rule, scored_by] if scored_by else rule)
+    if rule != _NO_RULE or scored_by:
+        content["rule"] = brief([*rule, scored_by] if scored_by else rule)
     return content
 
 

@@ -10,13 +10,18 @@ known.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from pathlib import Path
+from types import FunctionType, MethodType
+from typing import ClassVar
 
 from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
+from evenhand.core.record import Record
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
     bound_names,
@@ -27,6 +32,8 @@ from evenhand.doors.eval_sets.project_files import (
 
 FORM = "ast"
 """Before each digest, as the version of Python is before those of compiled code."""
+ASSERTS = ""
+"""Instead of a label: what the plain `assert` statements are known by together."""
 _EXPECT = "expect"
 _THAT = "that"
 _GIVEN = frozenset({_EXPECT, "case", "repeat"})
@@ -34,8 +41,28 @@ _GIVEN = frozenset({_EXPECT, "case", "repeat"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+class TestLines(Record, frozen=True):
+    """Where a test of pytest's stands."""
+
+    __test__: ClassVar = False  # for pytest
+
+    path: Path
+    first: int
+    last: int
+
+
+def lines_of(test: Callable[..., object]) -> TestLines:
+    """Where the code of a test stands; of one without code of Python's, nowhere."""
+    plain = inspect.unwrap(test)
+    if not isinstance(plain, FunctionType | MethodType):
+        return TestLines(Path(), 0, 0)
+    code = plain.__code__
+    lines = [line for *_, line in code.co_lines() if line]
+    return TestLines(Path(code.co_filename), code.co_firstlineno, max(lines))
+
+
 @lru_cache(maxsize=256)
-def conditions_of(eval_: Eval) -> Mapping[str, str]:
+def conditions_of(eval_: Eval | TestLines) -> Mapping[str, str]:
     """A digest of each condition and each number of an eval, by its label; empty where its file can't be read.
 
     The file is read once for an eval that was loaded, so that an edit in the middle of a run makes no difference.
@@ -90,7 +117,7 @@ class _Source:
             for function in ast.walk(statement):
                 if isinstance(function, _Function):
                     code = _Code(self, function)
-                    for label, nodes in _expected(function):
+                    for label, nodes in (*_expected(function), *_asserted(function)):
                         parts[label].append(code.text(nodes))
             for name in _names([statement]):
                 waiting += [one for one in self.statements.get(name, ()) if _expects(one)]
@@ -160,6 +187,20 @@ def _expected(function: _Function) -> Iterator[tuple[str, Sequence[ast.AST]]]:
                     yield label, node.body
 
 
+def _asserted(function: _Function) -> Iterator[tuple[str, Sequence[ast.AST]]]:
+    """What a function asserts by itself, outside of blocks of `expect.that`."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Assert):
+            yield ASSERTS, [node.test]
+        elif not isinstance(node, _Function | ast.Lambda) and not (
+            isinstance(node, ast.With | ast.AsyncWith)
+            and any(root_name(item.context_expr) == _EXPECT for item in node.items)
+        ):
+            waiting += ast.iter_child_nodes(node)
+
+
 def _label(call: ast.Call) -> str:
     """The label of a condition or a number; empty for what has a scorer, or a label that isn't written out."""
     if len(call.args) > 1:
@@ -172,9 +213,10 @@ def _literal(node: ast.expr) -> str:
 
 
 def _expects(statement: ast.stmt) -> bool:
-    """Whether a function has expectations in it."""
+    """Whether a function has expectations or asserts in it."""
     return isinstance(statement, _Function) and any(
-        isinstance(node, ast.Name) and node.id == _EXPECT for node in ast.walk(statement)
+        isinstance(node, ast.Assert) or (isinstance(node, ast.Name) and node.id == _EXPECT)
+        for node in ast.walk(statement)
     )
 
 

@@ -105,7 +105,13 @@ class PlannedSet(Record, frozen=True, kw_only=True):
     def _rows(self) -> Iterator[Row]:
         # The same for every case, so that they are made once.
         slots = [
-            Slot(variant=one.variant, body=one.body, problem=one.problem) for one in self.variants
+            Slot(
+                variant=one.variant,
+                body=one.body,
+                scored_by=one.body.asserts,
+                problem=one.problem,
+            )
+            for one in self.variants
         ]
         for case in self.cases:
             referees = self.evals.referees(case)

@@ -282,7 +282,13 @@ class SessionRun:
         return dict.fromkeys((one.index for one in variants), replay)
 
     def trial(
-        self, test: str, function: str, case: Case | None, repeat: int, judge: Provider | None
+        self,
+        test: str,
+        function: str,
+        case: Case | None,
+        repeat: int,
+        judge: Provider | None,
+        asserts: str = "",
     ) -> TestTrial:
         """The trial of a test that begins.
 
@@ -292,6 +298,7 @@ class SessionRun:
             case: The row that it is given, if any.
             repeat: From 0.
             judge: Who judges, for scorers that name nobody.
+            asserts: A digest of what it asserts by itself; empty where that isn't known.
         """
         row = replace(case, id=test) if case is not None else Case(test)
         variant = self._variants.get(function) or Variant(0, function, "")
@@ -306,6 +313,7 @@ class SessionRun:
             repeat=repeat,
             body=body,
             rule=share_passed,
+            scored_by=asserts,
             judge=judge,
             models=self._models,
         )

@@ -28,6 +28,10 @@ def ask(question):
     return client.answer(question)
 
 
+def well_formed(text):
+    assert text.strip() == text
+
+
 def formal(expect, text):
     expect("!" not in text, "is formal")
 
@@ -52,6 +56,8 @@ async def answers(case: Case, expect: Expect, model) -> str:
         data = json.loads(output)
         assert data["kind"] == "letter"
     expect(output, f"label {case.id}")
+    assert len(output) > 3, "too short"
+    well_formed(output)
     formal(expect, output)
     return output
 
@@ -85,7 +91,7 @@ def lines_of(path: Path, first: int, last: int) -> Any:
     return lines
 
 
-LABELS = {"is short", "greetings", "agree", "knows x", "is JSON", "is formal"}
+LABELS = {"is short", "greetings", "agree", "knows x", "is JSON", "is formal", ""}
 
 
 @pytest.mark.parametrize(
@@ -101,6 +107,8 @@ LABELS = {"is short", "greetings", "agree", "knows x", "is JSON", "is formal"}
         ('bot.reply("x") == "y"', 'bot.reply("x") != ""', {"knows x"}),
         ('data["kind"] == "letter"', '"kind" in data', {"is JSON"}),
         ('"!" not in text', '"!!" not in text', {"is formal"}),
+        ("len(output) > 3", "len(output) > 0", {""}),
+        ("text.strip() == text", "text", {""}),
     ],
 )
 def test_the_labels_of_conditions_that_were_changed_are_told(
@@ -123,6 +131,7 @@ def test_the_labels_of_conditions_that_were_changed_are_told(
         ("bot.reply(case.input)", "bot.reply(case.input, 2)"),
         ("output = reply.text.strip()", "output = reply.text"),
         ('Contains("Dear")', 'Contains("Hello")'),
+        ('"too short"', '"too short, that is"'),
         ('    """Asks once."""\n', "    # Asks once.\n"),
         ("(other == third,", "(\n        other == third,"),
         ('expect(case.input != "", "is short")', 'expect(True, "is short")'),
