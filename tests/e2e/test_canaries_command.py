@@ -144,6 +144,7 @@ def test_a_judge_that_drifts_is_told_from_a_system_that_does(start: Start, tmp_p
     assert "asked judges about canaries" in evenhand("calibrate", check["check"], code=2)
 
 
+@pytest.mark.thorough
 def test_canaries_of_cases_that_are_gone_are_left_out(start: Start, tmp_path: Path):
     """Too few of them decide nothing; none at all, and a file that is none, are one message."""
     _, evenhand = start(SOUND)
@@ -164,6 +165,7 @@ def test_canaries_of_cases_that_are_gone_are_left_out(start: Start, tmp_path: Pa
     assert "is not a file of canaries" in evenhand("runs", "canaries", code=2)
 
 
+@pytest.mark.thorough
 def test_a_check_of_canaries_out_of_budget_is_resumed(start: Start, tmp_path: Path):
     """What was answered is not paid for again."""
     fake, evenhand = start(SOUND)

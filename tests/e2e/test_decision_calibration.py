@@ -53,6 +53,7 @@ def _folder(folder: Path, words: str = "keeps to the policy") -> None:
     (folder / "shop_evals.py").write_text(EVALS.replace("WORDS", words), "utf-8")
 
 
+@pytest.mark.thorough
 def test_other_outputs_of_the_same_system_are_corrected(tmp_path: Path):
     """A decision's question is named by the output that it is about: that makes no other judge of it."""
     rows = truths(informative=True)

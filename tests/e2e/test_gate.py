@@ -489,6 +489,7 @@ def test_a_gate_stops_as_soon_as_something_is_clearly_worse(folder: Folder):
     assert ended.document["asked"] < 150
 
 
+@pytest.mark.thorough
 def test_a_gate_that_is_not_decided_early_says_what_all_cases_say(folder: Folder):
     """And that 60 cases leave little to save."""
     folder.write()

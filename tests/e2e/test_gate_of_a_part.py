@@ -79,6 +79,7 @@ def test_a_sample_is_drawn_in_proportion_to_what_passed(folder: Folder):
     assert outcomes == {"pass": 20, "fail": 20}
 
 
+@pytest.mark.thorough
 def test_the_same_seed_runs_the_same_cases_and_another_one_others(folder: Folder):
     """A second gate pays for nothing that the first has in the cache."""
     folder.write(cases=100)
@@ -302,6 +303,7 @@ def test_a_baseline_of_one_run_has_no_key_that_earlier_versions_did_not_have(fol
     assert not any("earlier" in row for row in rows)
 
 
+@pytest.mark.thorough
 def test_the_run_of_a_gate_of_a_sample_is_compared_over_all_cases(folder: Folder):
     """A run of a sample that no gate made is compared over its own cases, and so are the first cases."""
     folder.write([HALF], cases=200)

@@ -94,6 +94,7 @@ def test_what_is_built_is_not_in_the_repository(checkout: Path) -> None:
     assert not [name for name in there if re.search(r"\.min\.(js|css)$|node_modules", name)]
 
 
+@pytest.mark.thorough
 def test_a_wheel_from_the_source_distribution_has_all_parts_and_licences_and_needs_no_node(
     checkout: Path, tmp_path: Path
 ) -> None:

@@ -120,7 +120,7 @@ CALLING = [
 ]
 
 
-@pytest.mark.thorough(after=2)
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     "provider", ["openai:chat:m", "openai:responses:m", "anthropic:m", "google:m"]
 )
@@ -214,6 +214,7 @@ def test_a_call_of_a_tool_that_no_server_has_is_not_valid(tmp_path: Path, model:
     assert outcomes(ran(tmp_path, model)) == ["pass", "fail"]
 
 
+@pytest.mark.thorough
 def test_a_server_at_an_address_is_given_the_key(tmp_path: Path, model: FakeProvider):
     """As one of several."""
     other = "from mcp.server import MCPServer\nserver = MCPServer('other')\n"
@@ -230,6 +231,7 @@ def test_a_server_at_an_address_is_given_the_key(tmp_path: Path, model: FakeProv
     assert asked(tmp_path) == ["forecast", "refund"]
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("mcp", "slug", "said"),
     [

@@ -95,6 +95,7 @@ def test_a_server_that_crashes_is_an_error_of_the_infrastructure(command: str, t
     assert "out of memory" in trial.error.message
 
 
+@pytest.mark.thorough
 def test_a_model_with_its_tools_is_an_agent_also_in_a_conversation(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -187,6 +187,7 @@ def test_a_judge_that_obeys_the_answer_is_fooled_by_one_kind(start):
     assert "is a probe, whose kinds" in evenhand("probe", again["probe"], "--kind", "echo", code=2)
 
 
+@pytest.mark.thorough
 def test_a_probe_is_never_the_latest_run(start, tmp_path: Path):
     """What comes after it is about the run that it probes, for every command that takes the latest run."""
     _, evenhand = start(STRICT)
@@ -200,6 +201,7 @@ def test_a_probe_is_never_the_latest_run(start, tmp_path: Path):
     assert "cases" in evenhand("info", "power", "latest", "--difference", "0.1")
 
 
+@pytest.mark.thorough
 def test_errors_of_the_judge_are_neither_passes_nor_fails(start):
     """Where all is errors nothing is decided, and the interval holds whatever they could have been."""
     _, evenhand = start((Rule((r"\| --- \|",), "I cannot say.", model="gpt-5"), *STRICT))

@@ -189,7 +189,7 @@ async def ask(vendor: Vendor, kind: str, http_client: Any = None) -> bytes:
     return raw.http_response.content
 
 
-@pytest.mark.thorough(after=8)
+@pytest.mark.thorough(after=4)
 @pytest.mark.parametrize(("kind", "answer", "outcome"), STATES, ids=repr)
 def test_an_application_gets_every_state_as_it_gets_it_without_a_run(
     kind: str, answer: Any, outcome: str, vendor: Vendor, settle: Callable[..., Run]

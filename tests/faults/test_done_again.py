@@ -154,6 +154,7 @@ def test_a_chain_of_stored_outputs_is_not_paid_for_again_after_an_error(
         assert fake.ledger.total == 11
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("column", [0, 1, 2])
 def test_a_comparison_is_not_paid_for_again_whichever_of_its_trials_was_in_error(
     column: int, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]

@@ -241,7 +241,7 @@ IN_PYTEST = ["execv", "an execv that was imported before", "the C library's exit
 IN_PYTEST += ["the C library's _exit", "a thread", *LATE]
 
 
-@pytest.mark.thorough(after=2)
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     ("way", "place"),
     [

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
 from tests.faults.conftest import Folder, until
 
 from evenhand.testing import FakeProvider, Rule, Script
@@ -27,6 +28,7 @@ def passed(document: str) -> tuple[object, ...]:
     return report["verdict"], report["tasks"], report["comparison"]["results"]
 
 
+@pytest.mark.thorough
 def test_a_killed_run_of_a_skill_is_resumed_from_anywhere_to_the_same_report(
     serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:

@@ -18,6 +18,7 @@ from evenhand.testing.ledger import Ledger
 QUIET = ("--no-progress", "--no-table", "--no-cache")
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("late", [False, True], ids=["from the start", "in the middle"])
 def test_a_wrong_key_costs_no_more_requests_than_are_in_flight_and_ends_the_run_in_seconds(
     late: bool, serve: Callable[..., FakeProvider], folder: Callable[..., Any]
@@ -81,6 +82,7 @@ def test_an_account_that_refuses_all_that_is_sent_is_left_alone_for_its_retry_af
     assert fake.ledger.total == 60
 
 
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize(
     "faults",
     [

@@ -41,7 +41,7 @@ ROW = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.thorough(after=2)
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl", "yaml", "parquet"])
 @given(rows=st.lists(ROW, min_size=1, max_size=4, unique_by=lambda row: row["id"]))
 def test_every_case_survives_its_file(ending: str, rows: list[dict[str, Any]]):

@@ -234,6 +234,7 @@ def _exported(made: Run, folder: Path, trials: Sequence[Any], counts: Counter[st
     )
 
 
+@pytest.mark.thorough(after=2)
 @pytest.mark.parametrize(("seed", "cases", "repeats", "documents", "weight"), SHAPES)
 def test_a_comparison_holds_whatever_the_errors_came_to(
     tmp_path: Path, seed: int, cases: int, repeats: int, documents: int, weight: float

@@ -6,6 +6,7 @@ import asyncio
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -158,6 +159,7 @@ def test_no_permit_is_lost_and_no_limit_passed_whatever_happens(steps, ceiling, 
         loop.close()
 
 
+@pytest.mark.thorough
 @LAW
 @given(STEPS, st.integers(0, 59))
 def test_an_account_that_fails_leaves_nobody_waiting(steps, when):

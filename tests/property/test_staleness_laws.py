@@ -240,7 +240,7 @@ def project_of(place: Path, number: int, kind: type[Any]) -> Any:
     return kind(place / f"{name}{number}")
 
 
-@pytest.mark.thorough(after=3)
+@pytest.mark.thorough(after=1)
 @pytest.mark.parametrize("part", range(10))
 def test_whatever_a_calibration_is_bound_to_makes_it_stale_and_is_named(place: Path, part: int):
     """Judge, prompt, settings, criteria, system, data, rule: 200 changes, each named in the line on the rate."""

@@ -165,6 +165,7 @@ def test_sixty_columns_are_drawn_sparingly_and_all_of_them_are_reached(
         seen.close()
 
 
+@pytest.mark.thorough
 def test_rows_are_as_high_as_what_is_in_them_and_heads_fold_while_one_scrolls(
     served: Any, runs: list[str], watch: Any
 ):

@@ -200,6 +200,7 @@ def test_what_is_exported_is_what_the_menu_says(
     assert page.get_by_role("button", name="JSON", exact=True).is_disabled()
 
 
+@pytest.mark.thorough
 def test_the_shown_cases_are_copied_as_a_table(either: str, runs: list[str], watch: Any):
     """Tab-separated: the cases that the filter leaves, each column's outcomes and score."""
     seen = watch(either)
