@@ -439,7 +439,7 @@ def _alternative(of_items: Mapping[Item, Mapping[str, MetricLabel]]) -> Alternat
     return alternative_annotator(
         {item.index: item.passed for item in of_items},
         people,
-        cases={item.index: item.case for item in of_items},
+        cases={item.index: item.unit for item in of_items},
     )
 
 
