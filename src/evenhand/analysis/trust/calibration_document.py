@@ -476,6 +476,7 @@ class CalibrationRanking(Record, frozen=True, kw_only=True):
     model: Annotated[str, _MODEL]
     pairs: Annotated[int, Key("pairs that it compared")] = 0
     labels: Annotated[int, Key("labelled pairs that count", "pairs")] = 0
+    split: Annotated[_Count, Key("drawn ones that don't, as people are split on them", "pairs")] = 0
     verdict: Annotated[str, _VERDICT]
     why: Annotated[str, Key("the reason in words")] = ""
     agreement: Annotated[

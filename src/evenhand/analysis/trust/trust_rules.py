@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
@@ -77,6 +77,25 @@ def too_little(labels: int, random_p: float | None, judged: str) -> str:
 def labels_are(number: int) -> str:
     """How many labels something is said of: `1 label is`, `3 labels are`."""
     return f"{count(number, 'label')} {'is' if number == 1 else 'are'}"
+
+
+def left_out(unused: int, split: int, what: str) -> Iterator[str]:
+    """Which labels correct nothing, in words.
+
+    Args:
+        unused: Labels outside a draw.
+        split: Drawn outputs, or pairs, on which people are split.
+        what: One of these.
+    """
+    if unused:
+        yield f"{labels_are(unused)} not used: outside a draw"
+    if split:
+        yield f"{count(split, f'labelled {what}')} left out: people are split on {'it' if split == 1 else 'them'}"
+
+
+def without_split(split: int, what: str) -> str:
+    """That a number leaves out outputs, or pairs, on which people are split; empty for none."""
+    return f", without {count(split, what)} on which people are split" if split else ""
 
 
 def few_labels(number: int, population: int) -> str:

@@ -17,7 +17,7 @@ from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_di
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.calibration_file import place_of, write_calibration
-from evenhand.analysis.trust.judgements.judged import Item, _cluster_of  # pyright: ignore[reportPrivateUsage]
+from evenhand.analysis.trust.judgements.judged import Item, cluster_of
 from evenhand.analysis.trust.judgements.raw_rates import raw_rate
 from evenhand.analysis.trust.labelled_cases import (
     case_labels,
@@ -310,6 +310,6 @@ async def test_more_labels_never_make_an_interval_wider(make_run: Make):
 def test_a_cluster_has_one_name_in_every_run() -> None:
     """By the variable and its value; a case without one stands alone, as one of a variant that is unknown does."""
     trial = replace(judged(0, ok=True, case="c"), metadata={"document": "d1"})
-    assert _cluster_of(trial, "document") == 'document="d1"'
-    assert _cluster_of(trial, "") == _cluster_of(trial, "author") == ""
+    assert cluster_of(trial, "document") == 'document="d1"'
+    assert cluster_of(trial, "") == cluster_of(trial, "author") == ""
     assert Item(index=0, case="c", variant=0, passed=True).unit == "c"

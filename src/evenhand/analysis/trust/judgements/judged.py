@@ -421,7 +421,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     score=fmean(scores[key]) if key in scores else None,
                     probability=probability,
                     stages=stages.get(key),
-                    cluster=_cluster_of(trial, keys.get(trial.variant, "")),
+                    cluster=cluster_of(trial, keys.get(trial.variant, "")),
                 )
             )
     _join_juries(metrics, whole)
@@ -435,7 +435,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     return Judgements(metrics, parts)
 
 
-def _cluster_of(trial: TrialResult, key: str) -> str:
+def cluster_of(trial: TrialResult, key: str) -> str:
     """A name of what a trial's case belongs to by a variable or key of the metadata; empty for nothing."""
     cluster = cluster_in(key, trial.vars, trial.metadata)
     return f"{key}={cluster}" if cluster else ""
