@@ -121,7 +121,15 @@ class ComparedPairs:
                 names.count(variant) / len(answers) for variant in (trial.variant, other)
             )
             self.judged.append(
-                RankedPair(unit, trial.case, trial.repeat, trial.variant, other, wins, losses)
+                RankedPair(
+                    unit=unit,
+                    case=trial.case,
+                    repeat=trial.repeat,
+                    one=trial.variant,
+                    two=other,
+                    wins=wins,
+                    losses=losses,
+                )
             )
 
     @property
