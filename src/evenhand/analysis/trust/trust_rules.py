@@ -162,6 +162,8 @@ def changed_since(
         name: asked_alike(earlier.cases, evidence.cases, name)
         for name in ("system", "judge prompt", "criteria")
     }
+    # Which of other cases belong together is another matter in any case.
+    alike["clusters"] = True
     # No case is in both samples: then the prompts as written have to say it.
     if alike["system"] is None and earlier.written == evidence.written:
         alike["system"] = True
@@ -187,6 +189,7 @@ def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
         "criteria": digest(*sorted(metric.criteria))[:16],
         "system": basis.system,
         "data": basis.data,
+        "clusters": basis.clusters,
         "rule": digest(rule)[:16],
     }
 

@@ -9,12 +9,13 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 from evenhand.analysis.summaries.marks import PREFERENCE
-from evenhand.analysis.trust.judgements.judged import cluster_of, criteria_of
+from evenhand.analysis.trust.judgements.judged import criteria_of
 from evenhand.core.encoding import digest
 from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.run import Outcome, TrialResult
 from evenhand.stats.bradley_terry import Comparison
 from evenhand.stats.corrected_strengths import JudgedPair
+from evenhand.store.groups import named_cluster
 from evenhand.store.runfile import RunFile
 
 _ANSWERS = ("first", "second", "tie")
@@ -139,7 +140,7 @@ class ComparedPairs:
 
     def _unit(self, trial: TrialResult) -> str:
         key = self.clusters[trial.variant] if self.clusters else ""
-        return cluster_of(trial, key) or trial.case
+        return named_cluster(key, trial.vars, trial.metadata) or trial.case
 
     def _add(self, unit: str, one: int, two: int, order: Mapping[str, object]) -> None:
         first, answer = order.get("first"), order.get("said")
