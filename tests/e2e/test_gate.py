@@ -422,6 +422,22 @@ def test_metrics_whose_equal_results_no_gate_could_decide_are_left_out_of_the_ne
     assert "--undecided pass\n" in made.err
 
 
+def test_a_baseline_proposes_a_margin_that_its_clusters_can_keep(folder: Folder):
+    """Seventy cases of ten documents: 5 points are none, and --undecided pass would let anything through."""
+    (folder.path / "own_evals.py").write_text(
+        "from evenhand import EvalSet\n"
+        "rows = [{'input': str(i), 'vars': {'doc': f'd{i // 7}'}} for i in range(70)]\n"
+        "evals = EvalSet('own', data=rows, cluster='doc')\n"
+        "@evals.eval\ndef answers(case, expect):\n    expect(len(case.input) < 3, 'short')\n    return case.input\n"
+    )
+    assert folder.run("run", "own_evals.py", "--no-progress").code == 0
+    made = folder.run("baseline", "--to", "own.evn")
+    assert "0.05 needs about 60 clusters: with 10, even equal results are undecided" in made.err
+    assert "next: evenhand gate own_evals.py --baseline own.evn --margin 0.3\n" in made.err
+    gate = ("gate", "own_evals.py", "--baseline", "own.evn", "--no-progress", "--all")
+    assert folder.run(*gate, "--margin", "0.3").code == 0
+
+
 def test_a_baseline_that_no_model_answered_is_compared_with_and_without_a_script(folder: Folder):
     """Of a program's own functions; that of another set is said to be of another set, not of other replies."""
     evals = folder.path / "own_evals.py"

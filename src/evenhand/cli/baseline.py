@@ -87,7 +87,9 @@ def baseline(
         same, part = typed_for(run_file.meta), run_file.meta.sharded
         write_baseline(pool.data, to)
         written = read_baseline(to)
-        header, margin = written.header, least_margin(written.header.cases)
+        header = written.header
+        units, unit = _units(run_file, header.cases)
+        margin = least_margin(units)
         # Errors, and what runs differ by, would leave results undecided for another reason.
         alike = not errors and not pool.pooled and header.trials <= COMPARED
         decided, undecided = _equal_results(written, run_file, margin) if alike else ([], [])
@@ -109,8 +111,8 @@ def baseline(
     if header.offline:
         tell("its replies are scripted (--offline): it is not a baseline for what models answer")
     if margin > MARGINS[0]:
-        few = f"with {header.cases:,}, even equal results are undecided"
-        tell(f"a margin of {MARGINS[0]:g} needs about 60 cases: {few}")
+        few = f"with {units:,}, even equal results are undecided"
+        tell(f"a margin of {MARGINS[0]:g} needs about 60 {unit}s: {few}")
     chosen = ""
     if undecided:
         more = f" and {len(undecided) - NAMED} more" if len(undecided) > NAMED else ""
@@ -121,6 +123,16 @@ def baseline(
     to_compare = f"--baseline {shlex.quote(safe(str(to)))} --margin {margin:g}"
     tell(f"next: evenhand gate{same} {to_compare}{chosen}")
     return 0
+
+
+def _units(run: RunFile, cases: int) -> tuple[int, str]:
+    """How many cases a gate of a run counts, or clusters where those are fewer in some variant; and what they are."""
+    from evenhand.analysis.summaries.clusters import clusters_among
+
+    sums, groups = run.sums(), run.groups(copies=True)
+    columns = [(sums.of_column(one.index), groups[one.index]) for one in run.meta.variants]
+    together = [clusters_among(column, own) for column, own in columns if own]
+    return min([(cases, "case"), *((units, "cluster") for units in together)])
 
 
 def _equal_results(baseline: Baseline, run: RunFile, margin: float) -> tuple[list[str], list[str]]:

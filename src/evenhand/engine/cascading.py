@@ -132,7 +132,8 @@ class Judged(Protocol):
 def system_of(trial: Judged) -> str:
     """A digest of what answered a trial, whatever its case: its prompt as written, its model, its axes, its settings.
 
-    Where code made the prompt, it is what was sent, without the case's own texts.
+    Where code made the prompt, it is what was sent, without the case's own texts. What says which cases belong together
+    is part of it: at which risk verdicts stand goes by clusters.
     """
     variant = trial.variant
     axes = [
@@ -147,7 +148,8 @@ def system_of(trial: Judged) -> str:
     model = (trial.reply.model if trial.reply is not None else "") or variant.model
     # As a judge's calibration goes by them: without settings nothing is added, so that earlier digests hold.
     settings = {settings_in(identity) for identity in trial.identities}
-    return digest(prompt, model, *axes, *sorted(settings))[:16]
+    clusters = [f"cluster: {variant.cluster}"] if variant.cluster else []
+    return digest(prompt, model, *axes, *sorted(settings), *clusters)[:16]
 
 
 def _texts(value: object) -> Iterator[str]:

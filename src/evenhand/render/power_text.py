@@ -147,17 +147,18 @@ def _label_line(power: Power, judge: JudgeWorth) -> str:
     name = f"{safe(judge.metric)}: " if judge.metric else ""
     size = f"±{power.half_width * 100:g} points"
     labels, alone = power.labels(judge)
+    unit = "cluster" if power.pilot.clusters else "case"
     if labels is None and judge.repeated:
         return (
-            f"{name}even a label for each of {count(judge.cases or 0, 'judged case')} doesn't give {size}: "
-            "judge more cases"
+            f"{name}even a label for each of {count(judge.cases or 0, f'judged {unit}')} doesn't give {size}: "
+            f"judge more {unit}s"
         )
     if labels is None:
         return (
             f"{name}even a label for each of {count(judge.judged or 0, 'judged output')} doesn't give {size}: "
             "judge more outputs"
         )
-    each = ", each of another case," if judge.repeated else ""
+    each = f", each of another {unit}," if judge.repeated else ""
     if judge.rho2 is None:
         return (
             f"{name}{count(labels, 'label')}{each} give {size}, fewer if the judge is good; "

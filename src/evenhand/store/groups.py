@@ -124,6 +124,12 @@ def cluster_in(key: str, variables: Mapping[str, Any], metadata: Mapping[str, An
     return "" if blank else encode(value).decode("utf-8", "replace")
 
 
+def named_cluster(key: str, variables: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """A name of what a case belongs to, the same in every run; empty for nothing. Arguments as `cluster_in`."""
+    cluster = cluster_in(key, variables, metadata)
+    return f"{key}={cluster}" if cluster else ""
+
+
 def number_of(cluster: str, content: str) -> int:
     """A number that cases have in common which belong together; 0 for a case that nothing is known of.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -38,3 +39,14 @@ def test_the_texts_of_a_case_are_no_part_of_its_system(one: object, other: objec
     assert first == system_of(Answered(other, "Greet Bo."))
     assert first != system_of(Answered(one, "Thank Ann."))
     assert first != system_of(Answered(one, "Greet Ann.", chunks="5"))
+
+
+def test_what_belongs_together_is_a_part_of_a_system():
+    """At which risk verdicts stand goes by clusters: limits of other ones don't hold."""
+    one = Answered("Ann", "Greet Ann.")
+    alone = system_of(one)
+    systems = {alone}
+    for cluster in ("document", "topic"):
+        one.variant = replace(one.variant, cluster=cluster)
+        systems.add(system_of(one))
+    assert len(systems) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from evenhand.analysis.trust.selective import items_for_people, lines_of, select
 from evenhand.core.document import as_object
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
 from evenhand.render.calibration_text import calibration_lines
 from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.runfile import RunFile
@@ -143,3 +145,77 @@ async def test_labels_that_are_missing_count_as_wrong_until_they_are_there(make_
         assert (one.labels, one.missing, one.threshold) == (40, 80, None)
         text = "\n".join(lines_of(one, "01A"))
     assert "80 labels of the draw still missing: they count as wrong verdicts until then" in text
+
+
+def of_documents(size: int) -> Callable[[TrialResult], TrialResult]:
+    """Puts so many outputs into each document."""
+    return lambda trial: replace(trial, vars={**trial.vars, "doc": f"d{trial.index // size}"})
+
+
+BY_DOCUMENT = (Variant(0, "p", "m", cluster="doc"),)
+
+
+async def test_labels_of_one_cluster_count_once_at_a_risk(make_run: Make):
+    """120 labels of twenty documents are twenty: at 10 % they decide nothing, as twenty labels would."""
+    run = await a_run(make_run, 400, change=of_documents(20), variants=BY_DOCUMENT)
+    (one,) = selective_verdicts(run, 0.1).values()
+    assert (
+        "takes 38 labels of different clusters or more; there are 20 clusters, so add clusters"
+        in one.line()
+    )
+    run = label(run, lambda i: i % 10 < 7, size=120)
+    (one,) = selective_verdicts(run, 0.1).values()
+    assert (one.units, one.labels, one.threshold) == (20, 20, None)
+    assert (
+        "takes about 38 labels of different clusters, not 20; there are 20 clusters" in one.line()
+    )
+    alone = label(await a_run(make_run, 400), lambda i: i % 10 < 7, size=120)
+    (one,) = selective_verdicts(alone, 0.1).values()
+    assert one.accepted == 400
+    assert "(95 % confidence); " in one.line()
+
+
+async def test_what_stands_says_that_each_cluster_counts_once(make_run: Make):
+    """Of a hundred documents, the first label of each counts."""
+    run = await a_run(make_run, 400, change=of_documents(4), variants=BY_DOCUMENT)
+    run = label(run, lambda i: i % 10 < 7, size=200)
+    (one,) = selective_verdicts(run, 0.1).values()
+    assert one.labels == len({place // 4 for place in run.draws()[0].places}) < 200
+    assert "at a risk of 10 % (95 % confidence; each cluster counts once); " in one.line()
+
+
+async def test_a_risk_holds_where_a_judge_is_wrong_on_whole_documents(make_run: Make):
+    """Wrong on one document in ten, it isn't said to be wrong on at most 10 % by two hundred labels of twenty."""
+    run = await a_run(make_run, 400, change=of_documents(20), variants=BY_DOCUMENT)
+    run = label(run, lambda i: (i % 10 < 7) is not (i < 20), size=200)
+    (one,) = selective_verdicts(run, 0.1).values()
+    assert (one.labels, one.wrong, one.accepted) == (20, 1, 0)
+
+
+async def test_repeats_of_few_cases_are_no_more_cases(make_run: Make):
+    """Of 40 outputs of eight cases nobody labels 38 different cases."""
+    run = await a_run(
+        make_run,
+        40,
+        change=lambda t: replace(t, case=f"case {t.index // 5}", repeat=t.index % 5),
+        repeats=5,
+    )
+    (one,) = selective_verdicts(run, 0.1).values()
+    line = one.line()
+    assert "takes 38 labels of different cases or more; there are 8 cases, so add cases" in line
+
+
+async def test_outputs_on_which_people_are_split_count_as_wrong_verdicts(make_run: Make):
+    """Either of them may be right: left out, the hard outputs would make a judge look surer than it is."""
+    run = label(await a_run(make_run, 200), lambda i: i % 10 < 7, size=100)
+    (one,) = selective_verdicts(run, 0.1).values()
+    assert (one.accepted, one.split, one.notes) == (200, 0, [])
+    hard = run.draws()[0].places[:12]
+    other = [(place, "prose", "fail" if place % 10 < 7 else "pass") for place in hard]
+    add_metric_labels(run.path, "bob", other)  # type: ignore[arg-type]
+    with RunFile.open(run.path) as again:
+        (one,) = selective_verdicts(again, 0.1).values()
+    assert (one.accepted, one.labels, one.wrong, one.split) == (0, 100, 12, 12)
+    assert "people disagree with or are split on 12 % of 100 labelled verdicts" in one.line()
+    (note,) = one.notes
+    assert note == "people are split on 12 labelled outputs: the verdicts on these count as wrong"

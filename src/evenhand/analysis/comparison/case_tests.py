@@ -301,7 +301,10 @@ class TestChanges:
 
 
 _RULE = Change(
-    slot="", names=(), text="another threshold, assert, scoring function, transform or hook", scored=False
+    slot="",
+    names=(),
+    text="another threshold, assert, scoring function, transform or hook",
+    scored=False,
 )
 
 

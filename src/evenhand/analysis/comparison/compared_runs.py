@@ -162,9 +162,10 @@ def compared_runs(
         everywhere = withheld_of(first, second, outputs)
         names = column_names(variants[0]), column_names(variants[1])
         columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
-        before = JudgedRun(first.run)
+        together = cluster or _only_cluster(first, second, pairs)
+        before = JudgedRun(first.run, together)
         # What the judges of one run said is read once for two of its columns.
-        after = before if second.run is first.run else JudgedRun(second.run)
+        after = before if second.run is first.run else JudgedRun(second.run, together)
         judged = [
             on_cases_of_both(each, before, after)
             for each in judged_differences(before, after, pairs, columns_of)
@@ -367,13 +368,22 @@ def _in_full(
 
 def _cluster_of(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> str:
     """What the columns' own sets say that cases belong to; empty for nothing, and where they differ."""
-    columns = (
-        side.run.meta.variants[place[i]]
+    keys = _clusters_of(first, second, pairs)
+    return keys.pop() if len(keys) == 1 else ""
+
+
+def _only_cluster(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> str:
+    """What some of the columns' own sets say, where the others say nothing: it is about the cases of both."""
+    keys = _clusters_of(first, second, pairs) - {""}
+    return keys.pop() if len(keys) == 1 else ""
+
+
+def _clusters_of(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> set[str]:
+    return {
+        side.run.meta.variants[place[i]].cluster
         for i, side in enumerate((first, second))
         for place in pairs
-    )
-    keys = {variant.cluster for variant in columns}
-    return keys.pop() if len(keys) == 1 else ""
+    }
 
 
 def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> None:

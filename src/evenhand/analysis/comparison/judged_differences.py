@@ -127,17 +127,22 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
 
 
 class JudgedRun:
-    """The judged rates of a run, and people's verdicts on it. Everything is read on use, once."""
+    """The judged rates of a run, and people's verdicts on it. Everything is read on use, once.
 
-    def __init__(self, run: RunFile) -> None:
-        self._run = run
+    Args:
+        run: The run.
+        cluster: What says which cases belong together, instead of the run's own; empty for these.
+    """
+
+    def __init__(self, run: RunFile, cluster: str = "") -> None:
+        self._run, self._cluster = run, cluster
 
     @cached_property
     def rates(self) -> dict[tuple[str, int], JudgedRate]:
         """By metric and variant; without those that several judges share."""
         rates: dict[tuple[str, int], JudgedRate] = {}
         shared: set[tuple[str, int]] = set()
-        for rate in judged_rates(self._run):
+        for rate in judged_rates(self._run, self._cluster):
             key = rate.metric, rate.variant
             if key in rates:
                 shared.add(key)
@@ -148,7 +153,7 @@ class JudgedRun:
     @cached_property
     def metrics(self) -> dict[str, JudgedMetric]:
         """All that judges said."""
-        judged = judgements(self._run, verdicts_only=True)
+        judged = judgements(self._run, verdicts_only=True, cluster=self._cluster)
         return {metric.metric: metric for metric in judged.metrics.values()}
 
     def shares(self, metric: str, variant: int) -> dict[str, float]:

@@ -80,7 +80,7 @@ def _judges(run: RunFile) -> dict[str, Part]:
 
 
 def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], about: _About) -> Advice:
-    """What would decide a result: so many more cases, unless repeats of the run's cases do it for less."""
+    """What would decide a result: so many more cases, or clusters of them, unless repeats do it for less."""
     sides, cost = [*_sides(result, *columns)], about.costs[result.variant]
     if result.compared is not None and more <= result.compared.predicted:
         # The cases that were left out are in the baseline: only the run has to ask for them.
@@ -90,19 +90,23 @@ def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], about: _A
     tries = [fmean(len(case.sides[k]) for case in sides) for k in (0, 1)] if sides else [1.0, 1.0]
     # The baseline has those that were left out.
     had = 0 if result.compared is None else result.compared.predicted
-    trials = more * sum(tries) - had * tries[0]
+    belongs = [case.cluster for case in sides]
+    units = belongs.count(None) + len(set(belongs) - {None})
+    clusters = units < len(sides)
+    # A further cluster has as many cases as these have.
+    trials = more * sum(tries) * (len(sides) / units if clusters else 1) - had * tries[0]
     if parts is None:
         calls, usd = cost.of(trials)
         # Cases may be too few to say what their repeats save, and repeated all the same.
         repeated = any(len(side) > 1 for case in sides for side in case.sides)
-        return Advice(cases=more, calls=calls, cost_usd=usd, repeated=repeated)
-    way = least_costly(parts, (len(sides) + more) / len(sides), cases=len(sides))
+        return Advice(cases=more, calls=calls, cost_usd=usd, repeated=repeated, clusters=clusters)
+    way = least_costly(parts, (units + more) / units, cases=len(sides))
     if not any(way.tries) or way.trials >= trials:
         calls, usd = cost.of(trials)
         cases, again = more, (0, 0)
     else:
         calls, usd = cost.of(way.trials)
-        cases, again = round(way.units * len(sides) / parts.units), way.tries
+        cases, again = way.units, way.tries
     return Advice(
         cases=cases,
         baseline_repeats=again[0],
@@ -110,7 +114,7 @@ def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], about: _A
         calls=calls,
         cost_usd=usd,
         repeated=parts.repeats is not None,
-        clusters=parts.clusters is not None,
+        clusters=clusters,
         parts=[*variance_shares(parts), *_judge(result, sides, parts, about.judges)],
     )
 

@@ -89,7 +89,8 @@ class GateRow(Record, frozen=True, kw_only=True):
     more_cases: Annotated[
         int | None,
         Key(
-            "about how many more cases would decide it, if they come out as these did",
+            "about how many more cases would decide it, or clusters where cases belong together, if they come "
+            "out as these did",
             "cases",
             null="it is decided, or more cases are no advice",
         ),

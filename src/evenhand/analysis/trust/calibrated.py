@@ -113,11 +113,15 @@ class JudgedRate(Record, frozen=True, kw_only=True):
         return "too few labels" if self.labels < FEWEST else "too little data"
 
 
-def judged_rates(run: RunFile) -> list[JudgedRate]:
+def judged_rates(run: RunFile, cluster: str = "") -> list[JudgedRate]:
     """The pass rates of all judged metrics, variant by variant; empty where no judge was asked.
 
     Of trials that were chosen by what came of them there are none: they are no draw of anything. Nor of probes, checks
     of canaries and tryouts: they are about judges.
+
+    Args:
+        run: The run.
+        cluster: What says which cases belong together, instead of the run's own; empty for these.
 
     Raises:
         UsageError: `calibration.json` is damaged.
@@ -130,7 +134,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     file, draws = read_calibration(place_of(run.meta)), run.draws()
     known = _labelled(file.judges)
     # Digests take as long again, and are only held against a calibration.
-    judged = judgements(run, verdicts_only=not (known or draws))
+    judged = judgements(run, verdicts_only=not (known or draws), cluster=cluster)
     own = (
         {(judge.metric, judge.model): judge for judge in calibrations(run, judged)} if draws else {}
     )

@@ -419,7 +419,7 @@ def _calibrated(
         evals=tuple(_by_eval(metric, judged, rule)),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
         stopped=meta.ended_early,
-        clustered=of_clusters(meta.variants[index] for index in metric.variants),
+        clustered=of_clusters(judged.parts.variants[index] for index in metric.variants),
         cascade=None
         if agrees.weighted is not None or not_random
         else cascade_calibration(
@@ -439,7 +439,7 @@ def _alternative(of_items: Mapping[Item, Mapping[str, MetricLabel]]) -> Alternat
     return alternative_annotator(
         {item.index: item.passed for item in of_items},
         people,
-        cases={item.index: item.case for item in of_items},
+        cases={item.index: item.unit for item in of_items},
     )
 
 

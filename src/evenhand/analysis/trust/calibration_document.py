@@ -249,7 +249,7 @@ class CalibrationSelective(Record, frozen=True, kw_only=True):
         float | None, Key("how sure the judge has to be", "0 to 1", null="none is accepted")
     ]
     labelled: Annotated[int, Key("that have a label, of the accepted ones", "verdicts")]
-    wrong: Annotated[int, Key("that people disagree with, of those", "verdicts")]
+    wrong: Annotated[int, Key("that people disagree with or are split on, of those", "verdicts")]
 
 
 class CalibrationReliability(Record, frozen=True, kw_only=True):
@@ -311,7 +311,7 @@ class CalibrationCascade(Record, frozen=True, kw_only=True):
     decided_first: Annotated[int, Key("that the first judge would decide", "outputs")]
     decided_then: Annotated[int, Key("that the second one would decide of the rest", "outputs")]
     items: Annotated[int, Key("that both judged", "outputs")]
-    labels: Annotated[int, Key("that were labelled, one of each case", "outputs")]
+    labels: Annotated[int, Key("that were labelled, one of each case or cluster", "outputs")]
     questions: Annotated[
         list[str], Key("digests of what they were asked; other questions go by no limits")
     ]
@@ -476,6 +476,7 @@ class CalibrationRanking(Record, frozen=True, kw_only=True):
     model: Annotated[str, _MODEL]
     pairs: Annotated[int, Key("pairs that it compared")] = 0
     labels: Annotated[int, Key("labelled pairs that count", "pairs")] = 0
+    split: Annotated[_Count, Key("drawn ones that don't, as people are split on them", "pairs")] = 0
     verdict: Annotated[str, _VERDICT]
     why: Annotated[str, Key("the reason in words")] = ""
     agreement: Annotated[

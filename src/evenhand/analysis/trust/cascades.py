@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from evenhand.analysis.trust.agreement import tells_apart
 from evenhand.analysis.trust.calibration_document import CalibrationCascade
@@ -33,9 +33,11 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
         cascade: Which cascade it is; see `CascadingModel`.
         risk: The share of verdicts that stand which may be wrong.
         items: How many outputs both judged.
-        labels: How many of the draws' outputs are labelled, one of each case.
+        labels: How many of the draws' outputs are labelled, one of each case or cluster.
         missing: How many are not yet.
-        wrong: How many of the labelled ones the second judge got wrong.
+        wrong: How many of the labelled ones the second judge got wrong, or people are split on.
+        split: How many of these people are split on.
+        clustered: Whether cases belong together: each cluster counts once.
         limits: How sure they have to be; None where no verdicts may stand.
         decided_first: How many of these outputs the first judge would decide.
         decided_then: How many of the rest the second one would decide.
@@ -51,6 +53,8 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
     labels: int
     missing: int
     wrong: int
+    split: int = 0
+    clustered: bool = False
     limits: Limits | None
     decided_first: int
     decided_then: int
@@ -74,12 +78,13 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
 
     def lines(self) -> list[str]:
         """What later runs go by, in words."""
-        at = f"at a risk of {self.risk * 100:g} % ({percent(1 - DELTA)} confidence)"
+        at = at_risk(self.risk, clustered=self.clustered)
+        or_split = "or are split on " if self.split else ""
         rest = self.items - self.decided_first
         if self.limits is None:
             words = [
                 (
-                    f"no verdicts may stand {at} yet: people disagree with {self.wrong:,} of "
+                    f"no verdicts may stand {at} yet: people disagree with {or_split}{self.wrong:,} of "
                     f"{count(self.labels, 'verdict')} of the second judge; label more, or accept a higher risk"
                 )
             ]
@@ -107,10 +112,26 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
                 ]
             )
         if self.missing:
-            words.append(
-                f"{count(self.missing, 'label')} of the draw still missing: they count as wrong verdicts until then"
-            )
+            words.append(missing_words(self.missing))
+        if self.split:
+            words.append(split_words(self.split))
         return words
+
+
+def at_risk(risk: float, *, clustered: bool) -> str:
+    """At what risk, and how sure that is, in words: `at a risk of 10 % (95 % confidence)`."""
+    once = "; each cluster counts once" if clustered else ""
+    return f"at a risk of {risk * 100:g} % ({percent(1 - DELTA)} confidence{once})"
+
+
+def missing_words(missing: int) -> str:
+    """What labels that are missing count as."""
+    return f"{count(missing, 'label')} of the draw still missing: they count as wrong verdicts until then"
+
+
+def split_words(split: int) -> str:
+    """What outputs count as on which people are split: whichever they come to, no more verdicts are wrong than so."""
+    return f"people are split on {count(split, 'labelled output')}: the verdicts on these count as wrong"
 
 
 def cascade_calibration(
@@ -125,7 +146,7 @@ def cascade_calibration(
         metric: What the second judge said, and the first one beside it.
         people: People's verdicts on drawn outputs.
         draws: The draws.
-        split: Outputs on which people are split: they are left out.
+        split: Outputs on which people are split: whichever they come to, they count as wrong verdicts.
     """
     stages = {item: one for item in metric.items if (one := item.stages) is not None}
     which = {(one.id, one.judges[1]) for one in stages.values()}
@@ -137,16 +158,15 @@ def cascade_calibration(
         return None
 
     def judged(item: Item, tells: bool) -> JudgedTwice:
-        one, passed = stages[item], people.get(item)
+        one = stages[item]
         return JudgedTwice(
             first=one.first if tells else None,
             then=one.then or 0.0,
-            first_right=None if passed is None else one.first_passed is passed,
-            then_right=None if passed is None else item.passed is passed,
+            first_right=is_right(item, one.first_passed, people, split),
+            then_right=is_right(item, item.passed, people, split),
         )
 
-    by_place = {item.index: item for item in stages if item not in split}
-    own_of = list(one_of_each_case(uniform_of(draws, metric.metric), by_place))
+    own_of = list(one_of_each(uniform_of(draws, metric.metric), stages))
     verdicts = [
         (passed, people[item])
         for own in own_of
@@ -168,6 +188,8 @@ def cascade_calibration(
         labels=len(labelled),
         missing=sum(map(len, drawn)) - len(labelled),
         wrong=sum(not one.then_right for one in labelled),
+        split=sum(item in split for own in own_of for item in own),
+        clustered=any(item.cluster for item in stages),
         limits=limits,
         decided_first=decided.count("first"),
         decided_then=decided.count("then"),
@@ -177,14 +199,22 @@ def cascade_calibration(
     )
 
 
-def one_of_each_case(draws: Sequence[Draw], by_place: Mapping[int, Item]) -> Iterator[list[Item]]:
-    """The outputs of each draw. Of several of one case, which may be alike, the first that was drawn."""
-    cases: set[str] = set()
+def is_right(
+    item: Item, passed: bool | None, people: Mapping[Item, bool], split: Collection[Item]
+) -> bool | None:
+    """Whether a verdict is people's; never where they are split, and None where nobody has said anything yet."""
+    return False if item in split else passed is people[item] if item in people else None
+
+
+def one_of_each(draws: Sequence[Draw], items: Iterable[Item]) -> Iterator[list[Item]]:
+    """The outputs of each draw. Of several of one case, or cluster, which may be alike, the first that was drawn."""
+    by_place = {item.index: item for item in items}
+    units: set[str] = set()
     for draw in draws:
         own: list[Item] = []
         for item in (by_place[place] for place in draw.places if place in by_place):
-            if item.case not in cases:
-                cases.add(item.case)
+            if item.unit not in units:
+                units.add(item.unit)
                 own.append(item)
         if own:
             yield own

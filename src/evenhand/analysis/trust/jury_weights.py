@@ -248,10 +248,10 @@ def _differences(
     weighted: Sequence[bool],
     majority: Sequence[bool],
 ) -> Differences:
-    by_case: dict[str, list[float]] = {}
+    units: dict[str, list[float]] = {}
     for item, ok, one, other in zip(items, passes, weighted, majority, strict=True):
-        by_case.setdefault(item.case, []).append(float(one == ok) - float(other == ok))
-    return Differences(list(by_case.values()), rates=True)
+        units.setdefault(item.unit, []).append(float(one == ok) - float(other == ok))
+    return Differences(list(units.values()), rates=True)
 
 
 def _agrees(

@@ -74,7 +74,7 @@ class JudgeWorth(Record, frozen=True):
         rate: The pass rate that is expected.
         rho2: The share of labels that it replaces; None where nobody has labelled.
         judged: How many outputs it judged; None for as many as one likes.
-        cases: Of how many cases these are; None where each is of another one.
+        cases: Of how many cases or clusters these are; None where each is of another one.
     """
 
     metric: str
@@ -85,7 +85,7 @@ class JudgeWorth(Record, frozen=True):
 
     @property
     def repeated(self) -> bool:
-        """Whether several of the outputs are of one case: further labels of the same case add little."""
+        """Whether several of the outputs are of one case or cluster: further labels of the same one add little."""
         return self.cases is not None and self.judged is not None and self.cases < self.judged
 
 
@@ -204,7 +204,7 @@ def pilot_of(run: RunFile) -> Pilot:
                 (judge.corrected or judge.raw).value,
                 judge.rho2,
                 judge.verdicts.items,
-                len({item.case for item in judged.metrics[judge.metric, judge.model].items}),
+                len({item.unit for item in judged.metrics[judge.metric, judge.model].items}),
             )
             for judge in calibrations(run, judged)
         ],
@@ -461,7 +461,7 @@ class Power(Record, frozen=True):
     def labels(self, judge: JudgeWorth) -> tuple[int | None, int]:
         """The labels that it takes with this judge, and without any; None where not even all of them are enough.
 
-        Each is of another case: where cases are repeated, there are no more labels than cases.
+        Each is of another case or cluster: where several outputs are of one, there are no more labels than those.
         """
         rate, most = judge.rate, judge.cases if judge.repeated else judge.judged
         if (

@@ -47,12 +47,16 @@ class PowerLabels(Record, frozen=True, kw_only=True):
     judged: Annotated[int | None, Key("that the judge judges", "outputs", null="any number")]
     judged_cases: Annotated[
         int | None,
-        Key("that the judged outputs are of", "cases", null="the answers are from numbers"),
+        Key(
+            "or clusters, that the judged outputs are of",
+            "cases",
+            null="the answers are from numbers",
+        ),
     ]
     labels: Annotated[
         int | None,
         Key(
-            "needed with the judge, each of another case",
+            "needed with the judge, each of another case or cluster",
             "labels",
             null="not even all outputs are enough, or a label of each case",
         ),

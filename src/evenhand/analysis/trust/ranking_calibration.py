@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import UNSET, field
 
 from evenhand.analysis.summaries.share_rows import Chance
-from evenhand.analysis.trust.agreement import AgreementStatistics, rate_of
+from evenhand.analysis.trust.agreement import AgreementStatistics, share_of
 from evenhand.analysis.trust.calibration_document import (
     CalibrationRanked,
     CalibrationRanking,
@@ -26,7 +26,7 @@ from evenhand.analysis.trust.judgements.compared_pairs import (
     compared_pairs,
 )
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements, Questions
-from evenhand.analysis.trust.labelled_cases import case_of
+from evenhand.analysis.trust.labelled_cases import case_of, few_cases
 from evenhand.analysis.trust.labels.ranking_labels import RankingLabels, ranking_labels
 from evenhand.analysis.trust.trust_rules import (
     TELLS_APART,
@@ -38,7 +38,7 @@ from evenhand.analysis.trust.trust_rules import (
     evidence_of,
     few_labels,
     is_equivalent,
-    labels_are,
+    left_out,
     too_little,
 )
 from evenhand.core.document import filled
@@ -48,6 +48,7 @@ from evenhand.core.wording.words import percent
 from evenhand.stats.bradley_terry import Comparison, NotEstimable, Strengths, connected, fit
 from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair, corrected_strengths
 from evenhand.stats.correction import Estimate, drawn_at_random
+from evenhand.stats.design_effect import DesignEffects, share_effect
 from evenhand.stats.interval import CONFIDENCE, wilson
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
@@ -105,11 +106,7 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
         n, notes = len(self.labels.pairs), list[str]()
         if few := few_labels(n, self.pairs):
             notes.append(few)
-        if self.labels.unused:
-            notes.append(
-                f"{labels_are(self.labels.unused)} not used: outside a draw, or people disagree"
-            )
-        return notes
+        return [*notes, *left_out(self.labels.unused, self.labels.split, "pair")]
 
     def row(self, variants: Sequence[Variant]) -> CalibrationRanking:
         """The ranking's calibration in the keys of `evenhand.calibration/1`."""
@@ -120,6 +117,7 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
             self,
             run=UNSET,
             labels=len(self.labels.pairs),
+            split=self.labels.split,
             verdict=trust.verdict,
             why=trust.why,
             agreement=estimate_row(self.agreement),
@@ -186,7 +184,8 @@ def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTru
         f" and neither in {percent(1 - (same + opposite) / decided)}"
     )
     # Ties count half, as in a sign test, so that the share is 0.5 by chance.
-    low, _ = wilson((decided + same - opposite) / 2, decided)
+    effect = share_effect([(one.people.cluster, _agree(one)) for one in labels if _decided(one)])
+    low, _ = wilson((decided + same - opposite) / 2 / effect, decided / effect)
     if low <= 0.5:
         why = f"not shown to be better than chance: {misses}"
         return RankingTrust("do not use", why, raw, None, random_p)
@@ -266,7 +265,9 @@ def _calibrated(
         pairs=len(pairs.judged),
         labels=labels,
         trust=trust_in(pairs, labels.pairs),
-        agreement=rate_of(sum(a == b for a, b in sides), len(sides)),
+        agreement=share_of([(one.people.cluster, _agree(one)) for one in labels.pairs])
+        if labels.pairs
+        else None,
         bound=bound_to(judge, judged, rule),
         systems={variant: judged.parts.system_of(variant) for variant in sorted(pairs.variants)},
         seen=evidence_of(judge, judged),
@@ -277,6 +278,9 @@ def _refusal(pairs: ComparedPairs, labels: Sequence[LabelledPair], random_p: flo
     """Why the labels do not suffice; empty where they do."""
     if why := too_little(len(labels), random_p, "compared"):
         return why
+    units = DesignEffects(cases=len({one.people.cluster for one in labels}), labels=len(labels))
+    if units.too_few:
+        return few_cases(units)
     each = Counter(v for label in labels for v in (label.judge.one, label.judge.two))
     least = min(each[v] for pair in pairs.judged for v in (pair.one, pair.two))
     if least < FEWEST_EACH:
@@ -292,7 +296,7 @@ def _random_p(
     In how many pairs the judge is undecided, in how many others it prefers the variant that is weaker on the whole, and
     how many there are of each two variants: the least likely of them, corrected for their number (Bonferroni).
     """
-    judged = [JudgedPair(p.case, p.one, p.two, p.wins, p.losses) for p in pairs.judged]
+    judged = [pair.judge for pair in pairs.judged]
     drawn = [label.judge for label in labels]
     decided, drawn_decided = ([p for p in each if p.wins != p.losses] for each in (judged, drawn))
     tests = [drawn_at_random((len(drawn_decided), len(drawn)), (len(decided), len(judged)))]
@@ -320,11 +324,21 @@ def _upset(order: Sequence[int]) -> Callable[[JudgedPair], bool]:
 
 def _sides(labels: Sequence[LabelledPair]) -> tuple[int, int, int]:
     """In how many pairs the judge prefers what people prefer, the opposite, and in how many people prefer one."""
-    decided = [label for label in labels if label.people.answer != "tie"]
+    decided = [label for label in labels if _decided(label)]
     sides = [(_peoples_side(label), _judges_side(label)) for label in decided]
     same = sum(a == b for a, b in sides)
     opposite = sum(a == 1 - b and b != 0.5 for a, b in sides)
     return same, opposite, len(decided)
+
+
+def _decided(label: LabelledPair) -> bool:
+    """Whether people prefer one of the two."""
+    return label.people.answer != "tie"
+
+
+def _agree(label: LabelledPair) -> bool:
+    """Whether the judge says what people say."""
+    return _peoples_side(label) == _judges_side(label)
 
 
 def _peoples_side(label: LabelledPair) -> float:
@@ -380,11 +394,7 @@ def peoples_chances(
     Raises:
         NotEstimable: They can't be ranked; the message says why.
     """
-    judged = [
-        JudgedPair(one.case, one.one, one.two, one.wins, one.losses)
-        for one in pairs.judged
-        if one.one in group
-    ]
+    judged = [one.judge for one in pairs.judged if one.one in group]
     inside = [label for label in labels if label.judge.one in group]
     plain = corrected_strengths(inside, judged)
     # A missing answer is one of two, or of one, that a pair has; people give one about a pair.

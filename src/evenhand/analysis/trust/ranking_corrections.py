@@ -36,6 +36,7 @@ from evenhand.analysis.trust.trust_rules import (
     bound_to,
     changed_since,
     evidence_of,
+    without_split,
 )
 from evenhand.core.application_code import changed_code
 from evenhand.core.errors import UsageError
@@ -55,6 +56,7 @@ class RankingCorrection(Record, frozen=True, kw_only=True):
         status: Whether there are labels, and whether they still hold.
         corrected: The ranking that people would have found; None without labels that hold and suffice.
         labels: How many labels that rests on.
+        split: How many drawn pairs it leaves out, as people are split on them.
         labelled_at: When the last of them was given, seconds since 1970; None without any.
         changed: What has changed since the calibration was made.
         verdict: What the labels say of the judge; empty without any.
@@ -63,6 +65,7 @@ class RankingCorrection(Record, frozen=True, kw_only=True):
     status: Status = "missing"
     corrected: RankedChances | None = None
     labels: int = 0
+    split: int = 0
     labelled_at: float | None = None
     changed: tuple[str, ...] = ()
     verdict: str = ""
@@ -76,7 +79,8 @@ class RankingCorrection(Record, frozen=True, kw_only=True):
     def words(self) -> str:
         """What the ranking is worth, by people's labels."""
         if self.corrected is not None:
-            return f"corrected by {count(self.labels, 'label')}, {age(self.labelled_at)}"
+            labels = f"{count(self.labels, 'label')}, {age(self.labelled_at)}"
+            return f"corrected by {labels}{without_split(self.split, 'pair')}"
         if self.status == "stale":
             return f"calibration is stale: {', '.join(self.changed)} changed"
         if self.verdict == "do not use":
@@ -128,6 +132,7 @@ def _by_labels(run: RunFile, pairs: ComparedPairs) -> RankingCorrection | None:
         status="fresh",
         corrected=trust.corrected,
         labels=len(labels.pairs),
+        split=labels.split,
         labelled_at=labels.labelled_at,
         verdict=trust.verdict,
     )
@@ -158,6 +163,7 @@ def _by_file(
         status="stale" if changed else "fresh",
         corrected=None,
         labels=len(ranking.answers),
+        split=ranking.split,
         labelled_at=ranking.labelled_at,
         changed=changed,
         verdict=ranking.verdict,
@@ -193,8 +199,8 @@ def _without_names(pairs: ComparedPairs) -> ComparedPairs:
     """The pairs with cases called as calibrations call them, so that labelled ones are known again."""
     return replace(
         pairs,
-        judged=[one._replace(case=case_of(one.case)) for one in pairs.judged],
-        missing=[one._replace(case=case_of(one.case)) for one in pairs.missing],
+        judged=[one._replace(unit=case_of(one.unit)) for one in pairs.judged],
+        missing=[one._replace(unit=case_of(one.unit)) for one in pairs.missing],
     )
 
 
@@ -273,7 +279,7 @@ def _standings(pairs: ComparedPairs, correction: RankingCorrection) -> Standings
     empty = Standings(
         name=pairs.name,
         judges=tuple(sorted(filter(None, pairs.judges))),
-        cases=len({one.cluster for one in answers}),
+        cases=len({one.case for one in pairs.judged}),
         answers=len(answers),
         errors=round(sum(one.weight for one in pairs.missing)),
         correction=correction,
@@ -308,19 +314,19 @@ def _standings(pairs: ComparedPairs, correction: RankingCorrection) -> Standings
 def _circle(judged: Sequence[RankedPair]) -> tuple[int, ...]:
     """The first three variants that a judge prefers in a circle; see `Standings.circle`.
 
-    Bradley and Terry's model gives each variant one strength, so it can't show it. Each pair's cases are held against
-    chance by themselves (sign test), for all pairs at once (Bonferroni).
+    Bradley and Terry's model gives each variant one strength, so it can't show it. Each pair's cases, or clusters,
+    are held against chance by themselves (sign test), for all pairs at once (Bonferroni).
     """
     leads: dict[tuple[int, int], dict[str, float]] = {}
     for one in judged:
         ascending = one.one < one.two
         lead = one.wins - one.losses if ascending else one.losses - one.wins
-        cases = leads.setdefault((min(one.one, one.two), max(one.one, one.two)), {})
-        cases[one.case] = cases.get(one.case, 0.0) + lead
+        units = leads.setdefault((min(one.one, one.two), max(one.one, one.two)), {})
+        units[one.unit] = units.get(one.unit, 0.0) + lead
     beats: set[tuple[int, int]] = set()
-    for (one, two), cases in leads.items():
-        ahead = sum(lead > 0 for lead in cases.values())
-        behind = sum(lead < 0 for lead in cases.values())
+    for (one, two), units in leads.items():
+        ahead = sum(lead > 0 for lead in units.values())
+        behind = sum(lead < 0 for lead in units.values())
         if mcnemar(ahead, behind) * len(leads) < 1 - CONFIDENCE:
             beats.add((one, two) if ahead > behind else (two, one))
     variants = sorted({variant for pair in beats for variant in pair})

@@ -7,7 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from evenhand.analysis.trust.calibration import peoples_verdicts
 from evenhand.analysis.trust.calibration_document import CalibrationSelective
-from evenhand.analysis.trust.cascades import one_of_each_case
+from evenhand.analysis.trust.cascades import (
+    at_risk,
+    is_right,
+    missing_words,
+    one_of_each,
+    split_words,
+)
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, certainties, judgements
 from evenhand.analysis.trust.judgements.strata import uneven, uniform_of
 from evenhand.analysis.trust.labels.drawing import DrawnItem
@@ -29,13 +35,16 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
         model: The judge, as its answers named it.
         risk: The share of accepted verdicts that may be wrong.
         items: How many verdicts there are.
-        labels: How many outputs of the draws are labelled, one of each case.
+        units: How many cases or clusters they are of.
+        clustered: Whether cases belong together: each cluster counts once.
+        labels: How many outputs of the draws are labelled, one of each case or cluster.
         missing: How many are not yet.
-        wrong: How many of the labelled ones people disagree with.
+        wrong: How many of the labelled ones people disagree with, or are split on.
+        split: How many of these people are split on.
         threshold: How sure a verdict has to be that stands; None where none may.
         accepted: How many may stand.
         labelled: How many of these are labelled.
-        labelled_wrong: How many of those people disagree with.
+        labelled_wrong: How many of those people disagree with, or are split on.
         uneven: Whether labels are left out, as they are no uniform draw.
         for_people: The trials whose verdicts cannot, as places in the plan, the least sure first.
     """
@@ -44,9 +53,12 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
     model: str
     risk: float
     items: int
+    units: int
+    clustered: bool
     labels: int
     missing: int
     wrong: int
+    split: int
     threshold: float | None
     accepted: int
     labelled: int
@@ -56,7 +68,7 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
 
     def line(self) -> str:
         """What the judge may decide, in words."""
-        risk = f"a risk of {self.risk * 100:g} %"
+        risk = f"at a risk of {self.risk * 100:g} %"
         if self.threshold is not None:
             rest = self.items - self.accepted
             left = (
@@ -65,39 +77,47 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
                 else "none is left for a person"
             )
             return (
-                f"decides {self.accepted:,} of {count(self.items, 'output')} at {risk} "
-                f"({percent(1 - DELTA)} confidence); {left}"
+                f"decides {self.accepted:,} of {count(self.items, 'output')}"
+                f" {at_risk(self.risk, clustered=self.clustered)}; {left}"
             )
         if self.labels == 0:
             fewest = labels_needed(self.risk) or 0
             takes = f"that takes {fewest:,} labels{self._kind} or more"
-            return f"decides nothing at {risk} yet: {takes}{self._more_cases(fewest)}"
+            return f"decides nothing {risk} yet: {takes}{self._more_cases(fewest)}"
         needed = labels_needed(self.risk, self.wrong / self.labels)
         if needed is None:
+            or_split = "or are split on " if self.split else ""
             return (
-                f"decides nothing at {risk}: people disagree with {percent(self.wrong / self.labels)} of "
+                f"decides nothing {risk}: people disagree with {or_split}{percent(self.wrong / self.labels)} of "
                 f"{count(self.labels, 'labelled verdict')}{self._kind}; label more, or accept a higher risk"
             )
         about = f"that takes about {needed:,} labels{self._kind}, not {self.labels:,}"
-        return f"decides nothing at {risk} yet: as it stands, {about}{self._more_cases(needed)}"
+        return f"decides nothing {risk} yet: as it stands, {about}{self._more_cases(needed)}"
 
     @property
-    def note(self) -> str:
-        """That labels are missing, and what they count as until then; empty where all are there."""
-        if not self.missing or not self.labels:
-            return ""
-        return f"{count(self.missing, 'label')} of the draw still missing: they count as wrong verdicts until then"
+    def notes(self) -> list[str]:
+        """What labels that are missing count as, and those on which people are split."""
+        notes = [missing_words(self.missing)] if self.missing and self.labels else []
+        return [*notes, *([split_words(self.split)] if self.split else [])]
 
     def _more_cases(self, needed: int) -> str:
-        """That so many labels take more outputs than there are; empty where they don't."""
-        if needed <= self.items:
+        """That so many labels take more cases or clusters than there are; empty where they don't."""
+        if needed <= self.units:
             return ""
-        there = f"there {'is' if self.items == 1 else 'are'} {count(self.items, 'output')}"
-        return f"; {there}, so add cases, or accept a higher risk"
+        of = "cluster" if self.clustered else "output" if self.units == self.items else "case"
+        there = f"there {'is' if self.units == 1 else 'are'} {count(self.units, of)}"
+        add = "clusters" if self.clustered else "cases"
+        return f"; {there}, so add {add}, or accept a higher risk"
 
     @property
     def _kind(self) -> str:
-        return " of a uniform draw" if self.uneven else ""
+        """What labels count, where not all do."""
+        different = (
+            ""
+            if self.units == self.items
+            else f" of different {'clusters' if self.clustered else 'cases'}"
+        )
+        return f"{different} of a uniform draw" if self.uneven else different
 
     def row(self) -> CalibrationSelective:
         """What the judge may decide, in the keys of `evenhand.calibration/1`."""
@@ -169,21 +189,18 @@ def _selected(
     labels: Collection[tuple[int, str]],
 ) -> SelectiveVerdicts:
     sure = certainties(metric.items)
+    split = {
+        item
+        for item in metric.items
+        if item not in people and (item.index, metric.metric) in labels
+    }
 
     def judged(item: Item) -> JudgedTwice:
-        right = item.passed is people[item] if item in people else None
+        right = is_right(item, item.passed, people, split)
         return JudgedTwice(first=None, then=sure[item], then_right=right)
 
-    # Those on which people are split are left out; nobody is right or wrong on them.
-    by_place = {
-        item.index: item
-        for item in metric.items
-        if item in people or (item.index, metric.metric) not in labels
-    }
-    drawn = [
-        [judged(item) for item in own]
-        for own in one_of_each_case(uniform_of(draws, metric.metric), by_place)
-    ]
+    own_of = list(one_of_each(uniform_of(draws, metric.metric), metric.items))
+    drawn = [[judged(item) for item in own] for own in own_of]
     everything = [judged(item) for item in metric.items]
     limits = limits_of(drawn, everything, risk)
     threshold = None if limits is None else limits.then
@@ -198,9 +215,12 @@ def _selected(
         model=metric.model,
         risk=risk,
         items=len(metric.items),
+        units=len({item.unit for item in metric.items}),
+        clustered=any(item.cluster for item in metric.items),
         labels=len(labelled),
         missing=sum(map(len, drawn)) - len(labelled),
         wrong=sum(not one.then_right for one in labelled),
+        split=sum(item in split for own in own_of for item in own),
         threshold=threshold,
         accepted=len(metric.items) - len(left),
         labelled=len(standing),
@@ -213,8 +233,7 @@ def _selected(
 def lines_of(verdicts: SelectiveVerdicts, run: str) -> list[str]:
     """The lines below a judge's calibration, and the command that opens what is for a person in this run."""
     lines = [f"  {verdicts.line()}"]
-    if verdicts.note:
-        lines.append(f"    {verdicts.note}")
+    lines += [f"    {note}" for note in verdicts.notes]
     if verdicts.threshold is not None and verdicts.for_people:
         lines.append(
             f"    next: evenhand label {short_id(run)} --unsure {verdicts.risk:g}"

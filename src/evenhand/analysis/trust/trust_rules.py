@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
@@ -79,6 +79,25 @@ def labels_are(number: int) -> str:
     return f"{count(number, 'label')} {'is' if number == 1 else 'are'}"
 
 
+def left_out(unused: int, split: int, what: str) -> Iterator[str]:
+    """Which labels correct nothing, in words.
+
+    Args:
+        unused: Labels outside a draw.
+        split: Drawn outputs, or pairs, on which people are split.
+        what: One of these.
+    """
+    if unused:
+        yield f"{labels_are(unused)} not used: outside a draw"
+    if split:
+        yield f"{count(split, f'labelled {what}')} left out: people are split on {'it' if split == 1 else 'them'}"
+
+
+def without_split(split: int, what: str) -> str:
+    """That a number leaves out outputs, or pairs, on which people are split; empty for none."""
+    return f", without {count(split, what)} on which people are split" if split else ""
+
+
 def few_labels(number: int, population: int) -> str:
     """That labels are few, and what to do about it; empty for enough, and for too few for a verdict.
 
@@ -143,6 +162,8 @@ def changed_since(
         name: asked_alike(earlier.cases, evidence.cases, name)
         for name in ("system", "judge prompt", "criteria")
     }
+    # Which of other cases belong together is another matter in any case.
+    alike["clusters"] = True
     # No case is in both samples: then the prompts as written have to say it.
     if alike["system"] is None and earlier.written == evidence.written:
         alike["system"] = True
@@ -168,6 +189,7 @@ def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
         "criteria": digest(*sorted(metric.criteria))[:16],
         "system": basis.system,
         "data": basis.data,
+        "clusters": basis.clusters,
         "rule": digest(rule)[:16],
     }
 

@@ -24,6 +24,7 @@ from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import RunMeta
 from evenhand.stats.correction import Estimate, replaced_share
+from evenhand.stats.design_effect import share_effect
 from evenhand.stats.extremes import certain
 from evenhand.stats.interval import z_of
 from evenhand.stats.multiple import Half, confirmed, corrected, holm, winner
@@ -238,21 +239,19 @@ class Tried(Record, frozen=True):
         None where its verdicts or people's are all alike. Source: the variance of PPI++ with its best λ,
         arXiv:2311.01453, for many more outputs than labels.
         """
-        pairs = [
-            (float(item.people), float(verdict))
-            for item in self.items
-            if (verdict := self.verdicts.get(item.index)) is not None
-        ]
+        judged = [item for item in self.items if self.verdicts.get(item.index) is not None]
+        pairs = [(float(item.people), float(self.verdicts[item.index] or False)) for item in judged]
         rho2 = replaced_share(pairs)
         if rho2 is None:
             return None
         people = (sum(passed for passed, _ in pairs) + 1) / (len(pairs) + 2)  # never 0 or 1
-        return z_of() * math.sqrt(people * (1 - people) / len(pairs) * (1 - rho2))
+        effect = share_effect([(item.unit, item.people) for item in judged])
+        return z_of() * math.sqrt(people * (1 - people) / len(pairs) * (1 - rho2) * effect)
 
     def share(self, items: Sequence[TriedItem]) -> Estimate | None:
         """The share of its verdicts on these that are people's, with its exact interval whatever errors could be.
 
-        Outputs of a case go together.
+        Outputs of a case or cluster go together.
         """
         answered = [item for item in items if item.index in self.verdicts]
         judged = [item for item in answered if self.verdicts[item.index] is not None]
@@ -260,8 +259,8 @@ class Tried(Record, frozen=True):
             return None
         right = sum(self.verdicts[item.index] is item.people for item in judged)
         # An error counts as a disagreement in the lower bound and as an agreement in the upper one.
-        at_worst = share_of([(i.case, self.verdicts[i.index] is i.people) for i in answered])
-        at_best = share_of([(i.case, self.verdicts[i.index] in (i.people, None)) for i in answered])
+        at_worst = share_of([(i.unit, self.verdicts[i.index] is i.people) for i in answered])
+        at_best = share_of([(i.unit, self.verdicts[i.index] in (i.people, None)) for i in answered])
         return Estimate(right / len(judged), at_worst.low, at_best.high)
 
     def against(self, today: Tried, half: str) -> Half:
@@ -273,9 +272,9 @@ class Tried(Record, frozen=True):
                 continue
             mine, before = self.verdicts[item.index], today.verdicts[item.index] is item.people
             if mine is not None:
-                spreads[item.case].append(float(mine is item.people) - before)
+                spreads[item.unit].append(float(mine is item.people) - before)
             # An error counts as a disagreement here, so that errors cannot make a variant look better.
-            at_worst[item.case].append(float(mine is item.people) - before)
+            at_worst[item.unit].append(float(mine is item.people) - before)
         return Half(
             Differences(list(spreads.values()), rates=True),
             Differences(list(at_worst.values()), rates=True),
@@ -458,6 +457,7 @@ class TriedItem(Record, frozen=True, kw_only=True):
     Attributes:
         index: The trial's place in the run's plan.
         case: The case's id.
+        cluster: A name of what the case belongs to; empty where it stands alone.
         half: Whether it chooses or confirms.
         people: Whether most people pass it.
         today: Whether today's judge passes it.
@@ -466,10 +466,16 @@ class TriedItem(Record, frozen=True, kw_only=True):
 
     index: int
     case: str
+    cluster: str = ""
     half: str
     people: bool
     today: bool
     votes: Mapping[str, float]
+
+    @property
+    def unit(self) -> str:
+        """What is independent of others: the cluster, or the case alone."""
+        return self.cluster or self.case
 
     @property
     def name(self) -> str:

@@ -135,7 +135,7 @@ class _Reading:
         if not first:
             return []
         answers, passes = [by_item[item.index] for item in first], [item.people for item in first]
-        own = cross_fitted(answers, passes, folds_of([item.case for item in first]))
+        own = cross_fitted(answers, passes, folds_of([item.unit for item in first]))
         weights = fitted_weights(answers, passes)
         verdicts: dict[int, bool | None] = dict.fromkeys(panel.verdicts)
         verdicts |= {item.index: weights.passes(by_item[item.index]) for item in items}
@@ -202,11 +202,11 @@ def cascaded(both: Tried, stages: Mapping[int, CascadeStages], paid: Mapping[int
         )
 
     everything = {one.index: judged(one) for one in both.items if one.index in stages}
-    cases: set[str] = set()
+    units: set[str] = set()
     drawn: list[JudgedTwice] = []
-    for one in choosing:  # of several outputs of a case, which may be alike, one counts
-        if one.case not in cases:
-            cases.add(one.case)
+    for one in choosing:  # of several outputs of a case or cluster, which may be alike, one counts
+        if one.unit not in units:
+            units.add(one.unit)
             drawn.append(everything[one.index])
     limits = limits_of([drawn], list(everything.values()), some.risk)
     if limits is None:

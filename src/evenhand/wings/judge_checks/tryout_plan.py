@@ -187,15 +187,16 @@ def labelled_judges(run: RunFile, seed: int, metrics: Sequence[str] = ()) -> lis
 
 def _tried(run: RunFile, metric: JudgedMetric, seed: int) -> TriedJudge:
     people = {item.index: (item, ok) for item, ok in peoples_verdicts(run, metric).items()}
-    cases: dict[str, bool] = {}
+    units: dict[str, bool] = {}
     for item, ok in people.values():
-        cases[item.case] = cases.get(item.case, True) and ok
-    halves = halves_of(cases, metric.metric, seed)
+        units[item.unit] = units.get(item.unit, True) and ok
+    halves = halves_of(units, metric.metric, seed)
     items = tuple(
         TriedItem(
             index=trial.index,
             case=trial.case,
-            half=halves[trial.case],
+            cluster=people[trial.index][0].cluster,
+            half=halves[people[trial.index][0].unit],
             people=people[trial.index][1],
             today=people[trial.index][0].passed,
             votes=ballot_of(trial.outcomes, metric.metric, metric.model),
@@ -206,7 +207,7 @@ def _tried(run: RunFile, metric: JudgedMetric, seed: int) -> TriedJudge:
 
 
 def halves_of(cases: Mapping[str, bool], metric: str, seed: int) -> dict[str, str]:
-    """The half of each case: with as many good ones in each as can be, and otherwise by a hash of its id.
+    """The half of each case, or cluster: with as many good ones in each as can be, and otherwise by a hash of its id.
 
     Args:
         cases: Whether people pass all labelled outputs of a case.

@@ -176,9 +176,20 @@ async def test_cases_that_belong_together_are_advised_as_clusters(make_run: Make
     outcome = await gated(
         make_run, tmp_path, wavering(60, 2, 1, 0.3, of=3), wavering(60, 2, 2, 0.3, of=3)
     )
-    _, advice = advice_of(outcome)
+    one, advice = advice_of(outcome)
     assert advice.clusters
-    assert "more clusters of cases" in " ".join(" ".join(lines(outcome)).split())
+    assert advice.cases == one.more
+    assert f"about {advice.cases} more clusters of cases" in " ".join(
+        " ".join(lines(outcome)).split()
+    )
+    assert advice.calls == advice.cases * 3 * (2 + 2)
+
+
+async def test_too_few_clusters_are_advised_as_clusters(make_run: Make, tmp_path: Path):
+    """Four clusters of five cases: one more is the least that says anything, with the calls of its five cases."""
+    outcome = await gated(make_run, tmp_path, wavering(20, 2, 1, of=5), wavering(20, 2, 2, of=5))
+    _, advice = advice_of(outcome)
+    assert (advice.cases, advice.clusters, advice.calls) == (1, True, 5 * (2 + 2))
 
 
 async def test_few_cases_and_errors_get_no_parts(make_run: Make, tmp_path: Path):

@@ -18,6 +18,7 @@ from evenhand.analysis.trust.calibration_file import place_of, read_calibration,
 from evenhand.analysis.trust.jury_weights import ballot_of, folds_of, votes_in
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
 from evenhand.render.calibration_text import calibration_lines
 from evenhand.render.judged_rates import standing
 
@@ -102,6 +103,23 @@ async def test_shares_of_a_jury_take_the_repeats_of_a_case_together(make_run: Ma
         assert one is not None
         assert other is not None
         assert other.high - other.low > 1.2 * (one.high - one.low)
+
+
+async def test_a_gain_by_weights_is_shown_by_clusters(make_run: Make):
+    """100 labels of ten documents: weighting is as much better, and it is far less sure."""
+    pairs = []
+    for cluster in ("", "doc"):
+        run = await a_run(
+            make_run,
+            200,
+            change=lambda t: replace(by_jury()(t), vars={**t.vars, "doc": f"d{t.index // 20}"}),
+            variants=(Variant(0, "p", "m", cluster=cluster),),
+        )
+        (judge,) = calibrate(label(run, good, size=100)).judges
+        assert judge.jury is not None
+        pairs.append(judge.jury)
+    alone, together = pairs
+    assert together.p > 1e3 * alone.p
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -17,7 +17,7 @@ from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_di
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.calibration_file import place_of, write_calibration
-from evenhand.analysis.trust.judgements.judged import Item, _cluster_of  # pyright: ignore[reportPrivateUsage]
+from evenhand.analysis.trust.judgements.judged import Item
 from evenhand.analysis.trust.judgements.raw_rates import raw_rate
 from evenhand.analysis.trust.labelled_cases import (
     case_labels,
@@ -30,13 +30,16 @@ from evenhand.analysis.trust.labelled_cases import (
 from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
+from evenhand.core.variant import Variant
 from evenhand.render.calibration_text import calibration_lines, half_width, worth_line
+from evenhand.render.comparing import compare
 from evenhand.render.comparison import judged_line
 from evenhand.render.judged_rates import standing
 from evenhand.stats.bounded import mean_by_judge
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import CaseLabel, ScoreLabel
 from evenhand.stats.paired_scores import weight_of_judge
+from evenhand.store.groups import named_cluster
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_draw, add_metric_labels
 from evenhand.store.labels.stored_labels import append_labels
@@ -308,8 +311,74 @@ async def test_more_labels_never_make_an_interval_wider(make_run: Make):
 
 
 def test_a_cluster_has_one_name_in_every_run() -> None:
-    """By the variable and its value; a case without one stands alone, as one of a variant that is unknown does."""
-    trial = replace(judged(0, ok=True, case="c"), metadata={"document": "d1"})
-    assert _cluster_of(trial, "document") == 'document="d1"'
-    assert _cluster_of(trial, "") == _cluster_of(trial, "author") == ""
+    """By the variable and its value; a case without one stands alone."""
+    assert named_cluster("document", {}, {"document": "d1"}) == 'document="d1"'
+    assert named_cluster("", {}, {"document": "d1"}) == named_cluster("author", {}, {}) == ""
     assert Item(index=0, case="c", variant=0, passed=True).unit == "c"
+
+
+def of_documents(size: int, key: str = "doc") -> Callable[[TrialResult], TrialResult]:
+    """Puts so many cases into each document, which their metadata name by this key."""
+    return lambda trial: replace(trial, metadata={key: f"d{trial.index // size}"})
+
+
+async def of_set(
+    make: Make, folder: Path, cluster: str, size: int = 4, key: str = "doc"
+) -> RunFile:
+    """A run of two hundred cases of a set with this key."""
+    change = of_documents(size, key)
+    variants = (Variant(0, "p", "m", cluster=cluster),)
+    trials = [change(judged(i, ok=i % 10 < 7)) for i in range(200)]
+    return await make(trials, variants, planned=200, calls=[judge_call()], source=str(folder))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "status"),
+    [
+        (("", 4, "doc"), ("", 4, "doc"), "fresh"),
+        (("doc", 4, "doc"), ("doc", 4, "doc"), "fresh"),
+        # Another name of the same clusters changes nothing.
+        (("doc", 4, "doc"), ("text", 4, "text"), "fresh"),
+        (("", 4, "doc"), ("doc", 4, "doc"), "stale"),
+        (("doc", 4, "doc"), ("", 4, "doc"), "stale"),
+        # What the cases' metadata say is no part of the data, and yet says what goes together.
+        (("doc", 4, "doc"), ("doc", 20, "doc"), "stale"),
+        # Clusters of one case each are none.
+        (("", 4, "doc"), ("doc", 1, "doc"), "fresh"),
+    ],
+)
+async def test_a_calibration_goes_stale_when_other_cases_belong_together(
+    make_run: Make,
+    tmp_path: Path,
+    before: tuple[str, int, str],
+    now: tuple[str, int, str],
+    status: str,
+):
+    """Its intervals were computed under other clusters."""
+    run = label(await of_set(make_run, tmp_path, *before), lambda i: i % 10 < 5, size=100)
+    write_calibration(calibrate(run), place_of(run.meta))
+    (rate,) = judged_rates(await of_set(make_run, tmp_path, *now))
+    assert rate.status == status
+    assert rate.changed == (("clusters",) if status == "stale" else ())
+    assert (rate.corrected is None) is (status == "stale")
+
+
+async def test_a_judged_difference_goes_by_the_clusters_of_its_comparison(
+    make_run: Make, tmp_path: Path
+):
+    """Named for the comparison alone, or by one of the two sets: no narrower than where both sets name them."""
+    runs: dict[str, list[RunFile]] = {}
+    for key in ("", "doc"):
+        runs[key] = [
+            label(await of_set(make_run, tmp_path / side, key), lambda i: i // 4 % 5 < 3, size=100)
+            for side in "ab"
+        ]
+
+    def reach(first: RunFile, second: RunFile, cluster: str = "") -> float:
+        (one,) = compare(first.path, second.path, cluster=cluster).judged
+        return width(one.corrected)
+
+    alone, together = reach(*runs[""]), reach(*runs["doc"])
+    assert together > 1.2 * alone
+    assert reach(*runs[""], "doc") == pytest.approx(together)
+    assert reach(runs[""][0], runs["doc"][1]) == pytest.approx(together)

@@ -146,6 +146,26 @@ async def test_labels_are_counted_by_cases_where_these_are_repeated(make_run: Ma
     assert "each of another case" not in "\n".join(lines(Power(once, 0.05, 0.2)))
 
 
+async def test_labels_are_counted_by_clusters_where_cases_belong_together(make_run: Make):
+    """200 outputs of 40 documents: further labels of one document add little."""
+    run = await a_run(
+        make_run,
+        200,
+        change=lambda t: replace(t, vars={**t.vars, "doc": f"d{t.index // 5}"}),
+        variants=(Variant(0, "p", "m", cluster="doc"),),
+    )
+    pilot = pilot_of(run)
+    (judge,) = pilot.judges
+    assert (judge.judged, judge.cases, judge.repeated) == (200, 40, True)
+    text = "\n".join(lines(Power(pilot, 0.05, 0.1)))
+    assert (
+        "a label for each of 40 judged clusters doesn't give ±10 points: judge more clusters"
+        in text
+    )
+    text = "\n".join(lines(Power(pilot, 0.05, 0.2)))
+    assert "21 labels, each of another cluster, give ±20 points" in text
+
+
 def test_a_judge_that_passed_everything_may_not_pass_all_others():
     """A rate of 1 has no variance, and no labels would be needed: 6 of 6 are no such rate."""
     few = Power(Pilot(rate=1.0, judges=[JudgeWorth("policy", 1.0, None, 6)]), 0.05, 0.05)

@@ -26,7 +26,7 @@ def answered(cases: int, orders: int) -> ComparedPairs:
         answer: Answer = "first" if case % 3 else "second"
         turned: Answer = "second" if case % 3 else "first"
         wins = float(case % 3 > 0)
-        pairs.judged.append(RankedPair(f"c{case}", 0, 0, 1, wins, 1 - wins))
+        pairs.judged.append(RankedPair(f"c{case}", f"c{case}", 0, 0, 1, wins=wins, losses=1 - wins))
         shown = [Comparison(f"c{case}", 0, 1, answer), Comparison(f"c{case}", 1, 0, turned)]
         pairs.answers += shown if orders == 2 else [shown[case % 2]]
     for gone in range(cases // 10 * 4):
@@ -67,7 +67,9 @@ def test_draws_of_pairs_seldom_look_as_if_they_were_none():
     for case in range(20):
         for one, two in combinations(range(6), 2):
             wins = random.choice((0.0, 0.5, 1.0))
-            pairs.judged.append(RankedPair(f"c{case}", 0, one, two, wins, 1 - wins))
+            pairs.judged.append(
+                RankedPair(f"c{case}", f"c{case}", 0, one, two, wins=wins, losses=1 - wins)
+            )
     unlikely = 0
     for _ in range(200):
         labels = [

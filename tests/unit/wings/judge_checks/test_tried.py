@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
+from tests.unit.conftest import Make, make_run
+from tests.unit.render.test_judge_trust import a_run, label
+
+from evenhand.core.variant import Variant
 from evenhand.wings.judge_checks.commands.tryout import tryout_lines
 from evenhand.wings.judge_checks.tried import (
     CHOOSING,
@@ -16,7 +21,9 @@ from evenhand.wings.judge_checks.tried import (
     Tryout,
     decide,
 )
-from evenhand.wings.judge_checks.tryout_plan import halves_of
+from evenhand.wings.judge_checks.tryout_plan import halves_of, labelled_judges
+
+__all__ = ["make_run"]
 
 
 def items(count: int, per_case: int = 1) -> tuple[TriedItem, ...]:
@@ -137,3 +144,49 @@ def test_a_variant_that_was_not_asked_everything_has_no_verdict():
     decide([one])
     assert one.verdict == "no verdict"
     assert "not all variants were asked about all labelled outputs" in shown(one)
+
+
+def of_documents(count: int, size: int) -> tuple[TriedItem, ...]:
+    """Labelled outputs of documents of so many; each is in one half."""
+    return tuple(
+        replace(
+            one,
+            cluster=f"doc={one.index // size}",
+            half=CONFIRMING if one.index // size % 2 else CHOOSING,
+        )
+        for one in items(count)
+    )
+
+
+def test_outputs_of_one_cluster_are_no_more_than_one_case_of_a_variant():
+    """80 labels of eight documents confirm nothing: four documents of a half are too few."""
+    one = tryout(of_documents(80, 10), perfect={})
+    assert (one.verdict, tryout(items(80), perfect={}).verdict) == (
+        "not confirmed",
+        "confirmed",
+    )
+    together, alone = one.variants[0], tryout(items(80), perfect={}).variants[0]
+    assert together.agrees is not None
+    assert alone.agrees is not None
+    assert together.agrees.low < alone.agrees.low
+    (noisy,) = tryout(of_documents(80, 10), noisy=dict.fromkeys(range(0, 80, 3), False)).variants
+    (single,) = tryout(items(80), noisy=dict.fromkeys(range(0, 80, 3), False)).variants
+    assert noisy.half_width is not None
+    assert single.half_width is not None
+    assert noisy.half_width > single.half_width
+
+
+async def test_a_cluster_is_in_one_half(make_run: Make):
+    """What is chosen on some of its outputs is not confirmed on others."""
+    run = await a_run(
+        make_run,
+        200,
+        change=lambda t: replace(t, vars={**t.vars, "doc": f"d{t.index // 10}"}),
+        variants=(Variant(0, "p", "m", cluster="doc"),),
+    )
+    (judge,) = labelled_judges(label(run, lambda i: i % 10 < 7, size=120), 0)
+    halves: dict[str, set[str]] = {}
+    for item in judge.items:
+        halves.setdefault(item.unit, set()).add(item.half)
+    assert len(halves) == 20
+    assert all(len(half) == 1 for half in halves.values())

@@ -14,6 +14,8 @@ from evenhand.core.encoding import digest
 from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.run import Outcome, TrialResult
 from evenhand.stats.bradley_terry import Comparison
+from evenhand.stats.corrected_strengths import JudgedPair
+from evenhand.store.groups import named_cluster
 from evenhand.store.runfile import RunFile
 
 _ANSWERS = ("first", "second", "tie")
@@ -27,26 +29,27 @@ class MissingAnswer(NamedTuple):
     """An answer that may have been any.
 
     Attributes:
-        case: The case.
+        unit: What is independent of others: the case, or the cluster that it belongs to.
         first: The variant that was shown first, or would have been.
         second: The other one.
         weight: For how many answers it stands: a share, where it is not known which pairs would have been drawn.
     """
 
-    case: str
+    unit: str
     first: int
     second: int
     weight: float
 
     def answered(self, answer: Literal["first", "second"]) -> Comparison:
         """As if this had been the answer."""
-        return Comparison(self.case, self.first, self.second, answer, self.weight)
+        return Comparison(self.unit, self.first, self.second, answer, self.weight)
 
 
 class RankedPair(NamedTuple):
     """Two outputs of a case that a judge compared, with what its answers come to.
 
     Attributes:
+        unit: What is independent of others: the case, or the cluster that it belongs to.
         case: The case.
         repeat: The repeat.
         one: The variant of one.
@@ -55,12 +58,18 @@ class RankedPair(NamedTuple):
         losses: The share that prefer the other; the rest are ties.
     """
 
+    unit: str
     case: str
     repeat: int
     one: int
     two: int
     wins: float
     losses: float
+
+    @property
+    def judge(self) -> JudgedPair:
+        """What its answers come to, without its place in the run."""
+        return JudgedPair(self.unit, self.one, self.two, self.wins, self.losses)
 
     @property
     def key(self) -> PairKey:
@@ -81,9 +90,11 @@ class ComparedPairs:
         instruments: Digests of what was asked, apart from the outputs.
         criteria: Digests of the expectations: their names and bounds.
         variants: The variants whose outputs were to be compared.
+        clusters: For each variant of the run, what says which of its cases belong together; see `Variant.cluster`.
     """
 
     name: str
+    clusters: Sequence[str] = ()
     answers: list[Comparison] = field(default_factory=list[Comparison])
     missing: list[MissingAnswer] = field(default_factory=list[MissingAnswer])
     judges: set[str] = field(default_factory=set[str])
@@ -97,10 +108,10 @@ class ComparedPairs:
         """A pair's answers: of this trial's output, and that of another variant."""
         self._there[trial.case, trial.repeat] |= {trial.variant, other}
         self.variants |= {trial.variant, other}
-        before = len(self.answers)
+        before, unit = len(self.answers), self._unit(trial)
         for order in orders:
             if is_mapping(order):
-                self._add(trial.case, trial.variant, other, order)
+                self._add(unit, trial.variant, other, order)
         if answers := self.answers[before:]:
             names = [
                 one.first if one.answer == "first" else one.second
@@ -111,7 +122,15 @@ class ComparedPairs:
                 names.count(variant) / len(answers) for variant in (trial.variant, other)
             )
             self.judged.append(
-                RankedPair(trial.case, trial.repeat, trial.variant, other, wins, losses)
+                RankedPair(
+                    unit=unit,
+                    case=trial.case,
+                    repeat=trial.repeat,
+                    one=trial.variant,
+                    two=other,
+                    wins=wins,
+                    losses=losses,
+                )
             )
 
     @property
@@ -119,15 +138,19 @@ class ComparedPairs:
         """The judge, as its answers named it; several joined by `+`."""
         return "+".join(sorted(filter(None, self.judges)))
 
-    def _add(self, case: str, one: int, two: int, order: Mapping[str, object]) -> None:
+    def _unit(self, trial: TrialResult) -> str:
+        key = self.clusters[trial.variant] if self.clusters else ""
+        return named_cluster(key, trial.vars, trial.metadata) or trial.case
+
+    def _add(self, unit: str, one: int, two: int, order: Mapping[str, object]) -> None:
         first, answer = order.get("first"), order.get("said")
         if first not in (one, two):
             return
         pair = (one, two) if first == one else (two, one)
         if "error" in order:
-            self.missing.append(MissingAnswer(case, *pair, 1.0))
+            self.missing.append(MissingAnswer(unit, *pair, 1.0))
         elif answer in _ANSWERS:
-            self.answers.append(Comparison(case, *pair, answer))
+            self.answers.append(Comparison(unit, *pair, answer))
             self.judges.add(str(order.get("judge", "")))
             self.instruments.add(digest(str(order.get("instrument") or order.get("prompt") or "")))
 
@@ -145,18 +168,20 @@ class ComparedPairs:
         each = (len(self.answers) + len(self.missing)) / pairs / 2
         members: dict[_Cell, set[int]] = defaultdict(set)
         absent: dict[_Cell, set[int]] = defaultdict(set)
+        units: dict[_Cell, str] = {}
         for trial in trials:
             cell = trial.case, trial.repeat
             if trial.variant in variants and trial.outcome != "not_applicable":
                 members[cell].add(trial.variant)
+                units[cell] = self._unit(trial)
                 if trial.outcome == "error" and trial.variant not in self._there.get(cell, ()):
                     absent[cell].add(trial.variant)
                     self.variants.add(trial.variant)
         for cell, gone in sorted(absent.items()):
             for one, two in combinations(sorted(members[cell]), 2):
                 if one in gone or two in gone:
-                    self.missing.append(MissingAnswer(cell[0], one, two, each))
-                    self.missing.append(MissingAnswer(cell[0], two, one, each))
+                    self.missing.append(MissingAnswer(units[cell], one, two, each))
+                    self.missing.append(MissingAnswer(units[cell], two, one, each))
 
 
 def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[ComparedPairs]:
@@ -170,13 +195,16 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
     """
     if run.by_outcome:
         return []
+    clusters = [variant.cluster for variant in run.meta.variants]
     present = {i for i, totals in enumerate(run.by_variant()) if totals.trials}
     by_name: dict[str, ComparedPairs] = {}
     for trial in run.measuring(PREFERENCE) if places is None else run.at(places):
         for outcome in trial.outcomes:
             for other, orders in _pairs(outcome):
                 if other in present and other != trial.variant:
-                    one = by_name.setdefault(outcome.name, ComparedPairs(name=outcome.name))
+                    one = by_name.setdefault(
+                        outcome.name, ComparedPairs(name=outcome.name, clusters=clusters)
+                    )
                     one.add(trial, other, orders)
                     one.criteria.add(criteria_of(outcome))
     rankings = [one for _, one in sorted(by_name.items()) if one.answers or one.missing]

@@ -14,11 +14,10 @@ from evenhand.analysis.trust.judgements.judged_basis import CaseSample, Parts
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.record import MutableRecord, Record
-from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Scale
 from evenhand.core.variant import Variant
 from evenhand.stats.correction import Verdicts
-from evenhand.store.groups import cluster_in
+from evenhand.store.groups import named_cluster
 from evenhand.store.runfile import RunFile
 
 
@@ -361,7 +360,7 @@ def certainties(items: Sequence[Item]) -> dict[Item, float]:
     return sure
 
 
-def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
+def judgements(run: RunFile, *, verdicts_only: bool = False, cluster: str = "") -> Judgements:
     """Reads what judges said. The whole run is read once; it is empty where no judge was asked.
 
     Of two expectations of one trial under the same metric, both must pass.
@@ -369,10 +368,12 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     Args:
         run: The run.
         verdicts_only: Leaves out the digests, which take as long again.
+        cluster: What says which cases belong together, instead of the run's own; empty for these.
     """
     metrics: dict[tuple[str, str], JudgedMetric] = {}
-    parts = Parts(run.meta.title, run.meta.variants)
-    keys = {variant.index: variant.cluster for variant in run.meta.variants}
+    variants = [replace(one, cluster=cluster or one.cluster) for one in run.meta.variants]
+    parts = Parts(run.meta.title, variants)
+    keys = {variant.index: variant.cluster for variant in variants}
     in_error: list[tuple[str, int]] = []
     whole: set[tuple[str, str]] = set()
     for trial in run.trials():
@@ -421,7 +422,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     score=fmean(scores[key]) if key in scores else None,
                     probability=probability,
                     stages=stages.get(key),
-                    cluster=_cluster_of(trial, keys.get(trial.variant, "")),
+                    cluster=named_cluster(keys.get(trial.variant, ""), trial.vars, trial.metadata),
                 )
             )
     _join_juries(metrics, whole)
@@ -433,12 +434,6 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     if not verdicts_only:
         parts.add_calls(run)
     return Judgements(metrics, parts)
-
-
-def _cluster_of(trial: TrialResult, key: str) -> str:
-    """A name of what a trial's case belongs to by a variable or key of the metadata; empty for nothing."""
-    cluster = cluster_in(key, trial.vars, trial.metadata)
-    return f"{key}={cluster}" if cluster else ""
 
 
 def _join_juries(

@@ -22,6 +22,7 @@ from evenhand.core.record import Record
 from evenhand.core.request_settings import settings_in
 from evenhand.core.run import CallStart, TrialResult, is_of_pytest
 from evenhand.core.variant import Variant
+from evenhand.store.groups import named_cluster
 from evenhand.store.runfile import RunFile
 
 
@@ -31,6 +32,7 @@ class Basis(Record, frozen=True, kw_only=True):
     Attributes:
         system: A digest of what was judged: prompts as sent, models as answered, settings.
         data: A digest of the cases.
+        clusters: A digest of which of them belong together, whatever the key is called that says so.
         settings: For each judge, a digest of the settings that it was asked with.
         models: A digest of what answered: the system without its prompts.
         written: A digest of the prompts as they were written; the same for all where that is not known.
@@ -39,6 +41,7 @@ class Basis(Record, frozen=True, kw_only=True):
 
     system: str
     data: str
+    clusters: str
     settings: Mapping[str, str]
     models: str
     written: str
@@ -93,6 +96,7 @@ class Parts:
         self._prompts: list[set[str]] = [set() for _ in variants]
         self._answering: list[set[str]] = [set() for _ in variants]
         self._cases: defaultdict[str, set[str]] = defaultdict(set)
+        self._clusters: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
         self._samples: defaultdict[str, CaseSample] = defaultdict(CaseSample)
         self._subject: defaultdict[str, set[str]] = defaultdict(set)
         self._judges: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(
@@ -125,6 +129,9 @@ class Parts:
         if trial.answer.model:
             self._answering[trial.variant].add(trial.answer.model)
         self._cases[name].add(case)
+        key = self._variants[trial.variant].cluster
+        if cluster := named_cluster(key, trial.vars, trial.metadata):
+            self._clusters[name].add((cluster, case))
         return case
 
     def add_calls(self, run: RunFile) -> None:
@@ -168,6 +175,7 @@ class Parts:
         return Basis(
             system=_digest_of([*systems, *subject]),
             data=_digest_of(case for name in names for case in self._cases[name]),
+            clusters=_partition(one for name in names for one in self._clusters[name]),
             settings={model: _digest_of(digests) for model, digests in settings.items()},
             models=digest(*models, "", *sorted(set(subject)))[:16],
             written=_digest_of(v.prompt_raw for v in variants),
@@ -183,6 +191,15 @@ def _judge_settings(asked: CallStart, code: ApplicationCode) -> str:
         if own
         else settings_in(asked.identity, with_code=True)
     )
+
+
+def _partition(members: Iterable[tuple[str, str]]) -> str:
+    """A digest of which cases belong together: of each cluster's name and one of its cases, one by one."""
+    clusters: defaultdict[str, list[str]] = defaultdict(list)
+    for cluster, case in members:
+        clusters[cluster].append(case)
+    # One case alone belongs to nothing, whatever that is called.
+    return _digest_of(_digest_of(cases) for cases in clusters.values() if len(cases) > 1)
 
 
 def _digest_of(parts: Iterable[str]) -> str:

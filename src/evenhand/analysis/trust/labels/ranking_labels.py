@@ -9,7 +9,7 @@ from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, Pai
 from evenhand.core.record import Record
 from evenhand.stats.agreement import alpha
 from evenhand.stats.bradley_terry import Comparison
-from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
+from evenhand.stats.corrected_strengths import LabelledPair
 from evenhand.store.labels.draw import Pair, PairAnswer, PairLabel, unordered
 from evenhand.store.labels.stored_draws import standing_pair_labels
 from evenhand.store.runfile import RunFile
@@ -23,14 +23,17 @@ class RankingLabels(Record, frozen=True):
 
     Attributes:
         pairs: The drawn pairs that have an answer, each with the judge's.
-        unused: Labels that count for nothing: outside a draw, or on which people are split.
+        unused: Labels that count for nothing: outside a draw.
+        split: Drawn pairs on which people are split: they are left out.
         labelled_at: When the last label was given, seconds since 1970; None without labels.
-        people: Agreement beyond chance between people who labelled the same pairs; None with fewer than two.
+        people: Agreement beyond chance between people who labelled the same pairs, those on which they are split among
+            them; None with fewer than two.
         shared: How many pairs two or more people labelled.
     """
 
     pairs: Sequence[LabelledPair] = ()
     unused: int = 0
+    split: int = 0
     labelled_at: float | None = None
     people: float | None = None
     shared: int = 0
@@ -52,26 +55,24 @@ def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
     answered: list[LabelledPair] = []
     at: list[float] = []
     sides: list[list[float]] = []
-    unused = 0
+    unused = split = 0
     for place, by_author in sorted(labels.items()):
         key, answer = keys.get(place), _plurality(orders.get(place), [*by_author.values()])
         known = judged.get(key[1]) if key is not None else None
-        if key is None or known is None or answer is None:
+        if key is None or known is None or place not in orders:
             unused += len(by_author)
             continue
-        variants, (case, *_) = key
+        sides.append([_SIDE[_answer_for(place, label)] for label in by_author.values()])
+        if answer is None:
+            split += 1
+            continue
+        variants, _ = key
         # The answer is about the pair as it was drawn, its places may be the other way round.
         first, second = variants if orders[place] == place else variants[::-1]
-        answered.append(
-            LabelledPair(
-                Comparison(case, first, second, answer),
-                JudgedPair(known.case, known.one, known.two, known.wins, known.losses),
-            )
-        )
+        answered.append(LabelledPair(Comparison(known.unit, first, second, answer), known.judge))
         at += [label.at for label in by_author.values()]
-        sides.append([_SIDE[_answer_for(place, label)] for label in by_author.values()])
     shared = sum(len(each) > 1 for each in sides)
-    return RankingLabels(answered, unused, max(at, default=None), alpha(sides), shared)
+    return RankingLabels(answered, unused, split, max(at, default=None), alpha(sides), shared)
 
 
 def pair_keys(

@@ -24,7 +24,7 @@ def test_a_pair_that_is_missing_stands_for_as_many_answers_as_a_pair_has():
         result(4, variant=2, case="b", ok=None),
     ]
     pairs.add_absent(trials, ["e", "e", "another eval"])
-    missing = [(one.case, one.first, one.second, one.weight) for one in pairs.missing]
+    missing = [(one.unit, one.first, one.second, one.weight) for one in pairs.missing]
     assert missing == [("a", 1, 0, 1.0), ("b", 0, 1, 1.0), ("b", 1, 0, 1.0)]
 
 

@@ -233,7 +233,7 @@ async def test_labels_that_do_not_suffice_correct_nothing(
 
 
 async def test_labels_outside_a_draw_and_split_ones_count_for_nothing(make_run: Make):
-    """They are kept, and counted as unused."""
+    """They are kept, and each kind is counted."""
     run = label(await make_run(drawn(30, STRENGTHS), VARIANTS[:3]), 40, better([1, 0, 2]))
     (draw,) = run.pair_draws()
     known = set(map(unordered, draw.pairs))
@@ -244,8 +244,8 @@ async def test_labels_outside_a_draw_and_split_ones_count_for_nothing(make_run: 
     add_pair_labels(run.path, "bob", [(first.pair, NAME, other)])
     add_pair_labels(run.path, "ann", [(draw.pairs[-1], NAME, None)])
     (judge,) = calibrate(reopened(run)).rankings
-    assert (len(judge.labels.pairs), judge.labels.unused) == (38, 3)
-    assert len(judge.warnings) == 2
+    assert (len(judge.labels.pairs), judge.labels.unused, judge.labels.split) == (38, 1, 1)
+    assert len(judge.warnings) == 3
 
 
 async def test_a_later_run_is_corrected_by_the_file_until_something_changes(
@@ -291,13 +291,75 @@ async def test_of_variants_that_are_one_system_the_name_says_which_is_which(
     assert (other.correction.status, other.correction.changed) == ("stale", ("system",))
 
 
+async def test_people_who_disagree_are_said_and_count_in_how_far_people_agree(
+    make_run: Make, tmp_path: Path
+):
+    """Ten of sixty pairs are left out: the number says so, also in a later run, and people agree no better for it."""
+
+    def always(one: DrawnPair) -> PairAnswer:
+        order = [1, 0, 2]
+        ahead = order.index(one.first.variant) < order.index(one.second.variant)
+        return "first" if ahead else "second"
+
+    more: dict[str, Any] = {"source": str(tmp_path / "promptfooconfig.yaml")}
+    run = label(await make_run(drawn(60, STRENGTHS), VARIANTS[:3], **more), 60, always)
+    pairs = drawn_of(run, 60)
+    by_ann = {one.key: always(one) for one in pairs}
+    turned: dict[PairAnswer, PairAnswer] = {"first": "second", "second": "first"}
+    again = [
+        (one.pair, NAME, turned[by_ann[one.key]] if place < 10 else by_ann[one.key])
+        for place, one in enumerate(pairs[:20])
+    ]
+    add_pair_labels(run.path, "bob", again)
+    calibration = calibrate(reopened(run))
+    (one,) = calibration.rankings
+    assert (len(one.labels.pairs), one.labels.split, one.labels.unused) == (50, 10, 0)
+    assert one.labels.shared == 20
+    assert one.labels.people is not None
+    assert one.labels.people < 0.2
+    assert "10 labelled pairs left out: people are split on them" in one.warnings
+    write_calibration(calibration, tmp_path / "calibration.json")
+    later = await make_run(drawn(60, STRENGTHS), VARIANTS[:3], **more)
+    for each in (reopened(run), later):
+        (found,) = standings(each)
+        words = "corrected by 50 labels, today, without 10 pairs on which people are split"
+        assert found.correction.words == words
+
+
+async def test_pairs_of_one_cluster_are_no_more_than_one_case(make_run: Make):
+    """Sixty cases of six documents: intervals are wider, and labels of six say nothing of others."""
+    together = [replace(one, cluster="doc") for one in VARIANTS[:3]]
+    trials = [replace(t, vars={"doc": f"d{int(t.case[1:]) % 6}"}) for t in drawn(60, STRENGTHS)]
+    (alone,) = standings(await make_run(trials, VARIANTS[:3]))
+    run = await make_run(trials, together)
+    (one,) = standings(run)
+    assert (one.cases, alone.cases) == (60, 60)
+    for mine, theirs in zip(one.ranked, alone.ranked, strict=True):
+        assert mine.chance.least == theirs.chance.least
+        assert mine.chance.high - mine.chance.low != theirs.chance.high - theirs.chance.low
+    labelled = label(run, 60, better([1, 0, 2]))
+    (ranking,) = calibrate(labelled).rankings
+    assert ranking.trust.verdict == "no verdict"
+    assert ranking.trust.why.startswith(
+        "the 60 labels are of 6 cases or clusters, which are too few"
+    )
+    (found,) = standings(labelled)
+    assert found.correction.corrected is None
+    many = [replace(t, vars={"doc": f"d{int(t.case[1:]) % 20}"}) for t in drawn(60, STRENGTHS)]
+    (ranking,) = calibrate(label(await make_run(many, together), 60, better([1, 0, 2]))).rankings
+    (single,) = calibrate(label(await make_run(many, VARIANTS[:3]), 60, better([1, 0, 2]))).rankings
+    assert ranking.agreement is not None
+    assert single.agreement is not None
+    assert ranking.agreement.low < single.agreement.low
+
+
 async def test_missing_answers_leave_the_corrected_chances_open(make_run: Make):
     """They may have been wins or losses for people, too: the interval holds for both."""
     trials = drawn(40, [0.5, 2.5, -2.5])
     for trial in trials[:12:3]:
         (pair, *_) = trial.outcomes[0].metadata["ranked"]
         pair["orders"] = [broken(0), broken(pair["variant"])]
-    run = label(await make_run(trials, VARIANTS[:3]), 60, better([1, 0, 2]))
+    run = label(await make_run(trials, VARIANTS[:3]), 100, better([1, 0, 2]))
     (one,) = standings(run)
     assert one.errors == 8
     first = next(standing for standing in one.ranked if standing.variant == 0).corrected
