@@ -12,8 +12,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.analysis.comparison.case_judges import AskedJudges, CaseJudges, judges_asked
-from evenhand.analysis.comparison.case_tests import CaseTests
+from evenhand.analysis.comparison.case_judges import (
+    AskedJudges,
+    CaseJudges,
+    judges_asked,
+    judges_of,
+)
+from evenhand.analysis.comparison.case_tests import CaseTests, recorder_of
 from evenhand.analysis.summaries.metrics import described
 from evenhand.core.numbered import NumberedTexts, PackedTexts
 from evenhand.core.run import TrialResult
@@ -334,7 +339,7 @@ def read(
         ids=ids,
         scales={**scales, **run.scales()},
         lower=_lower(run),
-        imported="imported" in run.meta.settings,
+        imported=recorder_of(run.meta),
         judges=judges_asked(run),
     )
 
@@ -348,7 +353,7 @@ def read_trials(
     ids: CaseIds,
     scales: Scales,
     lower: frozenset[str] = frozenset(),
-    imported: bool = False,
+    imported: str = "",
     judges: AskedJudges | None = None,
 ) -> dict[int, Seen]:
     """What each column's cases came to, read from trials of any source.
@@ -362,7 +367,7 @@ def read_trials(
         ids: Numbers the cases, those of both that are compared.
         scales: As far as scorers say so.
         lower: Metrics of which less is better, whatever their bounds.
-        imported: Another program recorded them: what goes by the name of a variable may be what was answered.
+        imported: The program that recorded them; empty for ours.
         judges: What its judges were asked by, as far as that is known.
     """
     sides = {
@@ -488,10 +493,8 @@ def _open(outcomes: Iterable[Outcome]) -> bool:
 
 
 def _note(column: Seen, metric: str, outcome: Outcome) -> None:
-    if (judge := outcome.metadata.get("judge")) is not None:
-        version = outcome.metadata.get("prompt")
-        label = f"{judge} ({version})" if version is not None else str(judge)
-        column.judges.setdefault(metric, set()).add(clip(safe(label), 80))
+    if judges := judges_of(outcome):
+        column.judges.setdefault(metric, set()).update(clip(safe(one), 80) for one in judges)
     if metric != PASSED:
         bounds = column.bounded.setdefault(metric, set())
         if outcome.at_least is not None:

@@ -35,9 +35,11 @@ def trials(
     for i in range(n):
         ok = None if i < errors else i >= errors + failing
         one = result(i, ok=ok, case=f"c{i:03}", **more)
-        if metric and ok is not None:
+        if ok is not None:
             outcome = Outcome("x", "pass" if ok else "fail", float(ok), metric=metric)
-            one = replace(one, outcomes=(outcome,), named_scores={metric: float(ok)})
+            one = replace(one, outcomes=(outcome,))
+        if metric and ok is not None:
+            one = replace(one, named_scores={metric: float(ok)})
         made.append(one)
     return made
 
