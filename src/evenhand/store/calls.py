@@ -262,6 +262,22 @@ class JournaledCalls(Counts):
 
     # Sums of money are rounded: in another order of the calls they differ in their last digits.
 
+    def read_again(self) -> int:
+        """How many answers of its own it read again as it was resumed. Its trials count them among their `cached`.
+
+        Those of trials with answers that have no record are not among them, as it is not known which those are.
+        """
+        with readable(self._run.path):
+            (own,) = self._run.db.execute(
+                f"""
+                select coalesce(sum(max(0, min(cached - elsewhere, own))), 0) from {self._run.table()} join (
+                    select trial, sum(origin != 'provider') as elsewhere, sum(origin = 'provider') as own
+                    from call join reply on reply.call = call.id where error = '' group by trial
+                ) on trial = idx where cached > 0 and own + elsewhere >= calls
+                """  # noqa: S608 (one of two names)
+            ).fetchone()
+        return int(own)
+
     def usage(self, variants: Collection[int] | None = None) -> list[ModelUsage]:
         """What each model was asked in each role: subjects in the order of the plan, then judges by name.
 

@@ -630,5 +630,5 @@ async def test_answers_of_a_run_itself_that_it_read_again_are_not_the_caches(mak
         )
         for i in range(10)
     ]
-    first, second = await make_run(trials), await make_run(trials, calls=calls, idle_s=9.0)
+    first, second = await make_run(trials), await make_run(trials, calls=calls)
     assert "from the cache" not in str(compare(first, second))

@@ -356,7 +356,7 @@ def _state(
         meta=side.run.meta,
         settled=totals.trials,
         calls=totals.calls,
-        cached=cached,
+        cached=totals.cached - side.run.read_again(),
         unrecorded=silent and any(one.says_something for one in (*tests, *others)),
     )
 
