@@ -311,7 +311,7 @@ def _words(mine: Sequence[Panel], theirs: Sequence[Panel]) -> str:
         for side in (mine, theirs)
     ]
     if versions[0] != versions[1]:
-        before, now = (safe(", ".join(each)) for each in versions)
+        before, now = (safe(", ".join(filter(None, each))) or "an unknown one" for each in versions)
         return f"judged by {first} with the prompt {now} instead of {before}"
     return f"judged by {first} with other settings"
 

@@ -73,6 +73,9 @@ def test_another_model_is_another_judge():
     assert "with the prompt passes/2 instead of passes/1" in of_judges(
         by("gpt-5"), by("gpt-5", "passes/2")
     )
+    assert "with the prompt passes/1 instead of an unknown one" in of_judges(
+        {"judge": "gpt-5"}, by("gpt-5")
+    )
     other = asked("gpt-5", "openai:gpt-5", "c")
     assert of_judges(by("gpt-5"), by("gpt-5"), gpt, other) == "judged by gpt-5 with other settings"
     some = asked("gpt-5", "openai:gpt-5", "b", "c")
