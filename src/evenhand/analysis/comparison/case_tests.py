@@ -18,7 +18,7 @@ from evenhand.core.cascade import JOINS
 from evenhand.core.definition import CODE, UNKNOWN, Definition, brief
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
-from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Scale, State
 
 PARTS = ("input", "expected", "vars", "context", "tags", "rule")
@@ -103,12 +103,6 @@ class Change(Record, frozen=True, kw_only=True):
 
 Signature = tuple[Asked, ...]
 """What a trial was asked, in the order in which it was."""
-
-
-def recorder_of(meta: RunMeta) -> str:
-    """The program that recorded an imported run; empty for ours."""
-    imported = meta.settings.get("imported")
-    return str(imported.get("from") or "another tool") if is_mapping(imported) else ""
 
 
 class CaseTests:

@@ -18,10 +18,11 @@ from evenhand.analysis.comparison.case_judges import (
     judges_asked,
     judges_of,
 )
-from evenhand.analysis.comparison.case_tests import CaseTests, recorder_of
+from evenhand.analysis.comparison.case_tests import CaseTests
 from evenhand.analysis.summaries.metrics import described
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.numbered import NumberedTexts, PackedTexts
-from evenhand.core.run import TrialResult
+from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale, mean_by_weight, unknown
 from evenhand.core.wording.words import clip, safe
 from evenhand.stats.tallies import OpenNumber
@@ -342,6 +343,16 @@ def read(
         imported=recorder_of(run.meta),
         judges=judges_asked(run),
     )
+
+
+def recorder_of(meta: RunMeta) -> str:
+    """The program that recorded an imported run; empty for ours."""
+    imported = meta.settings.get("imported")
+    if not is_mapping(imported):
+        return ""
+    name = imported.get("from")
+    # Whatever made the traces.
+    return str(name) if name and name != "traces" else "another program"
 
 
 def read_trials(
