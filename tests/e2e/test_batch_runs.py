@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +287,23 @@ def test_an_agent_that_takes_more_waves_than_it_may_is_stopped_and_can_be_let(
     assert fake.ledger.total == 4
     assert run("resume", "--batch-waves", "3")["totals"]["passed"] == 2
     assert (fake.ledger.total, fake.ledger.repeated) == (6, 0)
+
+
+def test_what_a_vendor_did_not_answer_and_is_submitted_again_takes_no_further_wave(
+    serve: Callable[..., FakeProvider], run: Run, tmp_path: Path
+):
+    """Three times in a command, and again in the next ones: each trial has one turn of the two that it may take."""
+    fake = serve(errored=1.0)
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: ['{{q}}']\nproviders: [openai:chat:gpt-4o-mini]\ntests: [{vars: {q: a}}, {vars: {q: b}}]\n"
+        "defaultTest: {assert: [{type: llm-rubric, value: kind, provider: 'openai:chat:gpt-4.1-mini'}]}\n"
+    )
+    words = ("run", ".", "--no-cache", "--batch", "--batch-waves", "2", *QUICK)
+    assert run(*words, code=3)["totals"]["errors"] == 2
+    assert run("resume", "--errors", code=3)["totals"]["errors"] == 2
+    fake.openai_batches.rules = replace(fake.openai_batches.rules, errored=0.0)
+    assert run("resume", "--errors", code=0)["totals"]["passed"] == 2
+    assert (fake.ledger.total, fake.ledger.repeated) == (4, 0)
 
 
 def test_plain_code_with_threads_is_put_off_and_its_fixtures_run_once_per_pass(

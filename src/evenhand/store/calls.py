@@ -31,6 +31,8 @@ late · its results are in the journal · the vendor took none of it · its resu
 when it was cancelled."""
 
 OPEN: tuple[BatchState, ...] = ("intended", "out", "cancelling")
+Depths = tuple[dict[int, int], set[tuple[int, str, int]]]
+"""By trial in how many waves it had new calls; and the calls, (trial, key, nth), that no batch has answered."""
 """The states in which there is still something to come."""
 
 
@@ -262,6 +264,22 @@ class JournaledCalls(Counts):
 
     # Sums of money are rounded: in another order of the calls they differ in their last digits.
 
+    def read_again(self) -> int:
+        """How many answers of its own it read again as it was resumed. Its trials count them among their `cached`.
+
+        Those of trials with answers that have no record are not among them, as it is not known which those are.
+        """
+        with readable(self._run.path):
+            (own,) = self._run.db.execute(
+                f"""
+                select coalesce(sum(max(0, min(cached - elsewhere, own))), 0) from {self._run.table()} join (
+                    select trial, sum(origin != 'provider') as elsewhere, sum(origin = 'provider') as own
+                    from call join reply on reply.call = call.id where error = '' group by trial
+                ) on trial = idx where cached > 0 and own + elsewhere >= calls
+                """  # noqa: S608 (one of two names)
+            ).fetchone()
+        return int(own)
+
     def usage(self, variants: Collection[int] | None = None) -> list[ModelUsage]:
         """What each model was asked in each role: subjects in the order of the plan, then judges by name.
 
@@ -464,18 +482,26 @@ class RunBatches(ReadsRun):
             )
             return [(number, call_record(tuple(row)).start) for number, *row in rows]
 
-    def depths(self) -> dict[int, int]:
-        """In how many waves each trial had calls; without the trials that had none."""
+    def depths(self) -> Depths:
+        """In how many waves each trial had new calls, and which calls no batch has answered: (trial, key, nth).
+
+        A call that a batch didn't answer, and that was submitted again, is no new one.
+        """
         with readable(self._run.path):
             if not self._run.has_table("batch"):
-                return {}
-            return dict(
-                self._run.db.execute(
-                    "select call.trial, count(distinct batch.wave) from batch_call"
-                    " join batch on batch.id = batch_call.batch join call on call.id = batch_call.call"
-                    " where batch.state != 'refused' group by call.trial"
-                )
+                return {}, set()
+            calls = (
+                "select trial, key, nth, min(wave) as wave, coalesce(max(reply.error = ''), 0) as answered"
+                " from batch_call join batch on batch.id = batch_call.batch join call on call.id = batch_call.call"
+                " left join reply on reply.call = call.id where batch.state != 'refused' group by trial, key, nth"
             )
+            waves = self._run.db.execute(
+                f"select trial, count(distinct wave) from ({calls}) group by trial"  # noqa: S608 (fixed text)
+            ).fetchall()
+            unanswered = self._run.db.execute(
+                f"select trial, key, nth from ({calls}) where not answered"  # noqa: S608 (the same)
+            ).fetchall()
+            return dict(waves), set(unanswered)
 
     def batched_usd(self) -> dict[tuple[str, str], float]:
         """What calls came to that batches answered, by role and model as asked for; unknown prices are left out."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from evenhand.core.errors import StoreError
 from evenhand.core.numbered import HashedNumbers
 from evenhand.core.run import CallEnd, CallRecord, CallStart, ToolRecord
-from evenhand.store.calls import BatchRecord
+from evenhand.store.calls import BatchRecord, Depths
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
 
@@ -218,13 +218,13 @@ class EarlierSessions:
         run = self._run
         return [] if run is None else [(one, run.batched(one.id)) for one in run.batches()]
 
-    def depths(self) -> dict[int, int]:
-        """In how many waves of batches each trial had calls.
+    def depths(self) -> Depths:
+        """In how many waves of earlier sessions each trial had new calls, and which calls no batch has answered.
 
         Raises:
             StoreError: They cannot be read.
         """
-        return {} if self._run is None else self._run.depths()
+        return ({}, set()) if self._run is None else self._run.depths()
 
     def turn(self, path: Path, next_call: int) -> None:
         """What this session has recorded so far counts from here on, too.

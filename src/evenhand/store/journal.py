@@ -36,7 +36,7 @@ from evenhand.core.run import (
 )
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
-from evenhand.store.calls import BatchRecord, batch_row
+from evenhand.store.calls import BatchRecord, Depths, batch_row
 from evenhand.store.decoding import read_result
 from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
@@ -272,8 +272,8 @@ class Journal:
         """
         return self._earlier.batches()
 
-    def depths(self) -> dict[int, int]:
-        """In how many waves of batches of earlier sessions each trial had calls.
+    def depths(self) -> Depths:
+        """In how many waves of earlier sessions each trial had new calls, and which calls no batch has answered.
 
         Raises:
             StoreError: They cannot be read.

@@ -14,7 +14,7 @@ from tests.unit.conftest import Make, result
 import evenhand
 from evenhand.analysis.comparison.comparison_sides import Column
 from evenhand.core.errors import UsageError
-from evenhand.core.run import TrialResult
+from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.comparing import compare
@@ -618,3 +618,17 @@ async def test_answers_from_the_cache_are_told_as_they_cannot_differ(runs: Pair)
     ]
     assert note in str(compare(*await runs(first, cached)))
     assert "from the cache" not in str(compare(*await runs(cached, first)))
+
+
+async def test_answers_of_a_run_itself_that_it_read_again_are_not_the_caches(make_run: Make):
+    """It was interrupted, and asked nobody twice: each answer is a new one all the same."""
+    trials = [replace(one, calls=1, cached=int(i < 7)) for i, one in enumerate(passes([True] * 10))]
+    calls = [
+        (
+            CallStart(i, f"k{i}", 0, "subject", "gpt", b"{}", None),
+            CallEnd(b"{}", "provider", model="gpt"),
+        )
+        for i in range(10)
+    ]
+    first, second = await make_run(trials), await make_run(trials, calls=calls)
+    assert "from the cache" not in str(compare(first, second))

@@ -3,7 +3,7 @@
 How this works: a verdict names its judge as the answer does, which a vendor may change behind the name that is asked.
 So the journal is asked what stands behind a name: the ids that were asked, and the settings. Two judges are the same if
 one id, or one name, was asked with the same settings; where the journal isn't known, if their names are alike but for
-a date.
+a date. Where a trial doesn't say what asked, as an imported one, a judge whom nobody knows may have scored it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _READ = 20_000
 """So many calls to judges, from all over a run, are looked at."""
 _NAME = 60
 _WITH = "+"
+UNKNOWN_JUDGE = "an unknown judge or scorer"
 _SEVERAL = re.compile(rf"{re.escape(JOINS)}|, ")
 """Between the judges of a cascade, and those that answered parts of one question."""
 _DATED = re.compile(r"[-@](?:\d{4}.*|latest)$")
@@ -147,6 +148,8 @@ class CaseJudges:
             known_by = outcome.metric or outcome.name
             nth = places[known_by] = places.get(known_by, -1) + 1
             panel = _panel(outcome)
+            if not panel and not trial.definitions and _measures(outcome):
+                panel = ((UNKNOWN_JUDGE, ""),)
             if panel:
                 names = frozenset((outcome.metric, outcome.name, *outcome.named)) - {""}
                 judged.append(_Judged((known_by, nth), names, bool(outcome.weight), panel))
@@ -302,6 +305,16 @@ class _Other(MutableRecord, kw_only=True):
     text: str = field(default="")
 
 
+def judges_of(outcome: Outcome) -> list[str]:
+    """Who judged an expectation, each with the version of what it was told; empty for nobody."""
+    members = [member for member in _panel(outcome) if member is not None]
+    return [f"{name} ({version})" if version else name for name, version in members]
+
+
+def _measures(outcome: Outcome) -> bool:
+    return outcome.score is not None or bool(outcome.named)
+
+
 def _panel(outcome: Outcome) -> Panel:
     """Who judged an expectation; empty for nobody."""
     if not outcome.metadata:
@@ -331,7 +344,7 @@ def _words(mine: Sequence[Panel], theirs: Sequence[Panel], other: str) -> str:
         for side in (mine, theirs)
     ]
     if versions[0] != versions[1]:
-        before, now = (safe(", ".join(each)) for each in versions)
+        before, now = (safe(", ".join(filter(None, each))) or "an unknown one" for each in versions)
         return f"judged by {first} with the prompt {now} instead of {before}"
     return f"judged by {first} with other {other}"
 

@@ -19,7 +19,7 @@ from evenhand.core.definition import CODE, UNKNOWN, Definition, brief
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome, Scale
+from evenhand.core.score import Outcome, Scale, State
 
 PARTS = ("input", "expected", "vars", "context", "tags", "rule")
 """What a case says, in the order in which it is told; the rule decides its verdict and score alone."""
@@ -109,11 +109,11 @@ class CaseTests:
     """What the cases of a column say and are asked, by their place in it.
 
     Args:
-        imported: Another program recorded the trials: their references are told and decide nothing, and what goes by
-            the name of a variable may be what was answered.
+        imported: The program that recorded the trials; empty for ours. Of another one's the references are told and
+            decide nothing, and what goes by the name of a variable may be what was answered.
     """
 
-    def __init__(self, *, imported: bool = False) -> None:
+    def __init__(self, *, imported: str = "") -> None:
         self.imported = imported
         self._parts: dict[str, array[int]] = {}
         self._signatures: dict[Signature, int] = {}
@@ -125,6 +125,8 @@ class CaseTests:
         """Whether all trials say what they were given and asked."""
         self.holding: set[Slot] = set()
         """The expectations that held in some trial."""
+        self.deciding: set[Slot] = set()
+        """Those that held or failed in some trial. A number without a bound decides nothing."""
         self.says_something = False
         """Whether some trial says what it was given."""
 
@@ -133,7 +135,7 @@ class CaseTests:
         content: Mapping[str, str] = trial.content
         if not content:
             self.recorded = False
-            content = _derived(trial, imported=self.imported)
+            content = _derived(trial, imported=bool(self.imported))
         self.says_something = self.says_something or bool(content)
         for part, letters in content.items():
             numbers = self._parts.get(part)
@@ -152,7 +154,8 @@ class CaseTests:
         # Trials come in the plan's order, so that neighbours are asked the same as a rule.
         if terms != last.terms or trial.definitions != last.definitions:
             last = self._last = _Last(terms, trial.definitions)
-        self.holding.update(last.holding(trial.outcomes))
+        self.holding.update(last.with_outcomes(trial.outcomes, "pass"))
+        self.deciding.update(last.with_outcomes(trial.outcomes, "pass", "fail"))
         if last.signature and not self._numbers[place]:
             # A dict as an ordered set: its length is the next number.
             number = self._signatures.setdefault(last.signature, len(self._signatures))
@@ -236,7 +239,7 @@ class TestChanges:
         self._compared = [
             part for part in known if exists(side.has(part) for side in (first, second))
         ]
-        self._imported = first.imported or second.imported
+        self._imported = bool(first.imported or second.imported)
         self._known: dict[tuple[int, int], list[Change]] = {}
         passed: dict[tuple[int, int], list[int]] = {}
         for one, two in places:
@@ -288,6 +291,12 @@ class TestChanges:
             (self._first.part("expected", a), self._second.part("expected", b)) for a, b in places
         )
         return sum(one != two for one, two in pairs)
+
+    @property
+    def recorders(self) -> tuple[str, str] | None:
+        """The programs that recorded the two, where they are different ones."""
+        names = self._first.imported or "Evenhand", self._second.imported or "Evenhand"
+        return names if names[0] != names[1] else None
 
     def of_checks(self, one: int, two: int) -> Sequence[Change]:
         """How a case is asked something else."""
@@ -357,6 +366,9 @@ class _Alone(MutableRecord, kw_only=True):
         what an eval says where it comes to an end itself.
         """
         key = one.slot, bool(side)
+        # What it is isn't known of an imported run, which may hold numbers that decide nothing.
+        if not one.kind and one.slot not in (self.first, self.second)[side].deciding:
+            return False
         if key not in self._expected:
             (own, cases), (other, _) = self.counts(side), self.counts(1 - side)
             # Of a single case among many it may be a branch that the answer took.
@@ -401,7 +413,7 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
             yield from _between(one, two)
     for side, (rest, where) in enumerate(((left, "first"), (right, "second"))):
         for one in rest.values():
-            if one.kind and one.weight and (one.exact or alone.is_new(one, side)):
+            if one.weight and (one.exact or alone.is_new(one, side)):
                 yield Change(slot=one.slot[0], names=one.names, text=f"only in the {where}")
 
 
@@ -523,10 +535,10 @@ class _Last:
             places[known_by] = slot[1] + 1
         self.signature = tuple(expectations)
 
-    def holding(self, outcomes: Sequence[Outcome]) -> Iterator[Slot]:
-        """The expectations that hold, of a trial that was asked so."""
+    def with_outcomes(self, outcomes: Sequence[Outcome], *states: State) -> Iterator[Slot]:
+        """The expectations that came to one of these states, of a trial that was asked so."""
         for slot, outcome in zip(self._slots, outcomes, strict=True):
-            if slot is not None and outcome.outcome == "pass":
+            if slot is not None and outcome.outcome in states:
                 yield slot
 
 

@@ -12,11 +12,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.analysis.comparison.case_judges import AskedJudges, CaseJudges, judges_asked
+from evenhand.analysis.comparison.case_judges import (
+    AskedJudges,
+    CaseJudges,
+    judges_asked,
+    judges_of,
+)
 from evenhand.analysis.comparison.case_tests import CaseTests
 from evenhand.analysis.summaries.metrics import described
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.numbered import NumberedTexts, PackedTexts
-from evenhand.core.run import TrialResult
+from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale, mean_by_weight, unknown
 from evenhand.core.wording.words import clip, safe
 from evenhand.stats.tallies import OpenNumber
@@ -334,9 +340,19 @@ def read(
         ids=ids,
         scales={**scales, **run.scales()},
         lower=_lower(run),
-        imported="imported" in run.meta.settings,
+        imported=recorder_of(run.meta),
         judges=judges_asked(run),
     )
+
+
+def recorder_of(meta: RunMeta) -> str:
+    """The program that recorded an imported run; empty for ours."""
+    imported = meta.settings.get("imported")
+    if not is_mapping(imported):
+        return ""
+    name = imported.get("from")
+    # Whatever made the traces.
+    return str(name) if name and name != "traces" else "another program"
 
 
 def read_trials(
@@ -348,7 +364,7 @@ def read_trials(
     ids: CaseIds,
     scales: Scales,
     lower: frozenset[str] = frozenset(),
-    imported: bool = False,
+    imported: str = "",
     judges: AskedJudges | None = None,
 ) -> dict[int, Seen]:
     """What each column's cases came to, read from trials of any source.
@@ -362,7 +378,7 @@ def read_trials(
         ids: Numbers the cases, those of both that are compared.
         scales: As far as scorers say so.
         lower: Metrics of which less is better, whatever their bounds.
-        imported: Another program recorded them: what goes by the name of a variable may be what was answered.
+        imported: The program that recorded them; empty for ours.
         judges: What its judges were asked by, as far as that is known.
     """
     sides = {
@@ -488,10 +504,8 @@ def _open(outcomes: Iterable[Outcome]) -> bool:
 
 
 def _note(column: Seen, metric: str, outcome: Outcome) -> None:
-    if (judge := outcome.metadata.get("judge")) is not None:
-        version = outcome.metadata.get("prompt")
-        label = f"{judge} ({version})" if version is not None else str(judge)
-        column.judges.setdefault(metric, set()).add(clip(safe(label), 80))
+    if judges := judges_of(outcome):
+        column.judges.setdefault(metric, set()).update(clip(safe(one), 80) for one in judges)
     if metric != PASSED:
         bounds = column.bounded.setdefault(metric, set())
         if outcome.at_least is not None:

@@ -66,7 +66,8 @@ class RunState(Record, frozen=True, kw_only=True):
         meta: What its file says of it.
         settled: How many of its trials are settled.
         calls: How many calls they made.
-        cached: How many of these the cache answered, or the record of an earlier run.
+        cached: How many of these the cache answered, or the record of an earlier run: not its own, where it was
+            interrupted.
         unrecorded: Whether it doesn't say what was asked in it, as those of earlier versions.
     """
 
@@ -344,6 +345,11 @@ def _state(
     tests, others = ([column.tests for column in each.values()] for each in (own, theirs))
     silent = not all(one.recorded or one.imported for one in tests)
     totals = side.run.totals()
+    cached = totals.cached
+    if (
+        side.run.meta.idle_s
+    ):  # it was resumed, and its trials count what they read again from its own journal
+        cached = min(cached, sum(one.cached for one in side.run.usage()))
     return RunState(
         name=Side(side.run).beside(Side(other.run)),
         side=side.beside(other),
@@ -351,7 +357,7 @@ def _state(
         meta=side.run.meta,
         settled=totals.trials,
         calls=totals.calls,
-        cached=totals.cached,
+        cached=totals.cached - side.run.read_again(),
         unrecorded=silent and any(one.says_something for one in (*tests, *others)),
     )
 

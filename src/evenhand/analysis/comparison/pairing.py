@@ -12,6 +12,7 @@ from itertools import chain
 from statistics import fmean
 
 from evenhand.analysis.comparison.case_changes import CaseNames, CasePairs, ListedCases, in_order
+from evenhand.analysis.comparison.case_judges import UNKNOWN_JUDGE
 from evenhand.analysis.comparison.case_values import PASSED, Measured, Seen
 from evenhand.analysis.comparison.comparison_results import Compared
 from evenhand.analysis.comparison.drawn_part import DrawnPart, predicted, weighted
@@ -131,7 +132,7 @@ def paired(
     # Errors alone show nothing of a difference, not even how large one the cases would have shown.
     if not withheld and apart.broken and not _measured(metric, (mine, theirs), pairs.numbers):
         withheld = unmeasured(apart.broken)
-    judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
+    judges = _judges(metric, mine, theirs), _judges(metric, theirs, mine)
     changed, unsettled, alike = _changed(pairs, least_of, most_of)
 
     def worst(place: int) -> float:
@@ -180,6 +181,12 @@ def paired(
         predicted=prediction.cases if prediction else 0,
         helped=prediction.helped if prediction else 0.0,
     )
+
+
+def _judges(metric: str, side: Seen, other: Seen) -> set[str]:
+    """Who judged a metric on a side; of an imported one it may not be known, where the other was judged."""
+    unknown = side.tests.imported and metric in other.judges
+    return side.judges.get(metric) or ({UNKNOWN_JUDGE} if unknown else set())
 
 
 @dataclass

@@ -199,6 +199,9 @@ class Likeness:
 
     def notes(self) -> Iterator[str]:
         """What differs and decides nothing."""
+        if recorders := self._changes.recorders:
+            one, two = map(safe, recorders)
+            yield f"! recorded by {one} and by {two}: what has one name in both may be measured in two ways"
         if others := self._changes.other_references(self._places()):
             with_other = count(others, "case")
             yield f"! {with_other} with another expected value: compared, as their input is the same"

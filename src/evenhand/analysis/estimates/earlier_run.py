@@ -136,7 +136,7 @@ def planned_waves(
 
 def waves_of_run(run: RunFile) -> int:
     """The waves that a run took, or would have taken: the most answers that a trial waited for, one after another."""
-    depths = run.depths()
+    depths, _ = run.depths()
     if depths:
         return max(depths.values())
     before: dict[int, int] = {}

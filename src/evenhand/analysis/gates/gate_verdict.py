@@ -113,9 +113,9 @@ def gate(
         level = decider.level(run_whole=stopped is None)
         results = list(judged(results, margin, level, decider.level_of))
     reused = sum(bool(trial.taken) for trial in run.trials())
-    if totals.cached:
+    if cached := totals.cached - run.read_again():
         notes.append(
-            f"{totals.cached:,} of {count(totals.calls, 'answer')} came from the cache:"
+            f"{cached:,} of {count(totals.calls, 'answer')} came from the cache:"
             " where the baseline has the same ones, nothing can differ"
         )
     notes = [*judge_notes(run, {one.metric for one in results}), *notes]

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from evenhand.analysis.comparison.case_judges import AskedJudges, judges_asked, other_settings
 from evenhand.analysis.comparison.case_tests import CaseTests, Change, TestChanges
+from evenhand.analysis.comparison.case_values import recorder_of
 from evenhand.analysis.comparison.same_test import change_words, chosen_by
 from evenhand.analysis.summaries.column_names import file_names
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
@@ -99,7 +100,7 @@ def evidence_of(run: RunFile) -> Evidence:
     meta = run.meta
     by_role = _answered_by(run) if run.settled() <= LARGE else {}
     places: dict[tuple[str, str], int] = {}
-    tests = CaseTests(imported="imported" in meta.settings)
+    tests = CaseTests(imported=recorder_of(meta))
     judged: set[str] = set()
     evals = {variant.index: variant.eval for variant in meta.variants}
     for trial in run.trials(limit=READ if run.settled() <= READ else SAMPLED):

@@ -150,7 +150,8 @@ class BatchLane:
         self.open: dict[str, OpenBatch] = {}
         self.given_up: dict[str, OpenBatch] = {}
         self.known: set[str] = set()
-        self.depths = Counter(journal.depths())
+        depths, self._unanswered = journal.depths()
+        self.depths = Counter(depths)
         self.attempts: Counter[CallName] = Counter()
         self.counts = BatchCounts()
         self._calls: dict[CallName, WantedCall] = {}
@@ -243,9 +244,13 @@ class BatchLane:
         deep = {
             call.start.trial
             for name, (_, call) in self.wanted.items()
-            if not self.attempts[name] and self.depths[call.start.trial] >= self.policy.waves
+            if self._is_new(name) and self.depths[call.start.trial] >= self.policy.waves
         }
         return len(deep)
+
+    def _is_new(self, name: CallName) -> bool:
+        """Whether it was in no batch before, of this session or an earlier one: otherwise its wave is none more."""
+        return not self.attempts[name] and name not in self._unanswered
 
     def give_back(self, calls: Iterable[WantedCall]) -> None:
         """Forgets calls that did not go out: their trials ask again."""
@@ -259,7 +264,7 @@ class BatchLane:
         new: set[int] = set()
         for call in batch.calls.values():
             del self.wanted[call.name]
-            if not self.attempts[call.name]:
+            if self._is_new(call.name):
                 new.add(call.start.trial)
             self.attempts[call.name] += 1
         for trial in new:

@@ -238,6 +238,9 @@ def _outcome(metric: Part) -> Outcome:
         error=error,
         at_least=at_least,
         at_most=at_most,
-        metadata={k: v for k, v in fields.items() if k not in _METRIC},
+        metadata={
+            **({"judge": judge} if (judge := metric.text("evaluationModel")) else {}),
+            **{k: v for k, v in fields.items() if k not in _METRIC},
+        },
     )
     return outcome_of(foreign, metric.notes)

@@ -179,8 +179,9 @@ def _trial(link: Part, case: str, scores: Sequence[ForeignScore], export: Export
         outcomes=outcomes,
         input=item.value.get("input") if item else trace.value.get("input"),
         expected=item.value.get("expectedOutput") if item else None,
-        latency_s=trace.amount("latency"),
-        cost_usd=trace.amount("totalCost"),
+        # Langfuse writes 0 where no observation says its time, and sums costs that nobody knows as 0.
+        latency_s=trace.amount("latency") or None,
+        cost_usd=trace.amount("totalCost") or None,
         tokens_in=_tokens(calls, "input", "promptTokens"),
         tokens_out=_tokens(calls, "output", "completionTokens"),
         metadata={

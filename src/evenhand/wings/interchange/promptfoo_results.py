@@ -242,7 +242,13 @@ def _meta(
         ),
         created_at=created,
         config={key: value for key, value in config.items() if key != "tests"},
-        settings={"imported": {"id": name, "file": path.name}},
+        settings={
+            "imported": {
+                "id": name,
+                "file": path.name,
+                "from": "Evenhand" if ours else "promptfoo",
+            }
+        },
         version=__version__,
         status="finished",
         finished_at=created + took / 1000 if isinstance(took, (int, float)) else created,
@@ -263,9 +269,7 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
     grading: Mapping[str, Any] = row.get("gradingResult") or {}
     failure = row.get("failureReason")
     # "No output" is a failure without a reason: what did not succeed never passes.
-    state: State = (
-        "pass" if row.get("success") else "error" if failure not in (0, 1, None) else "fail"
-    )
+    state: State = "pass" if row.get("success") else "error" if _is_error(row, failure) else "fail"
     outcomes, threshold = tuple(_outcomes(grading)), _number(test.get("threshold"))
     if state == "fail" and _is_open(outcomes, threshold):
         state = "error"
@@ -274,7 +278,7 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
     judged = _judged(used.get("assertions") or {})
     requests = _whole(used.get("numRequests"))
     calls = requests + (judged.calls if judged else 0)
-    latency, cost = row.get("latencyMs"), row.get("cost")
+    cost = _cost(row, response)
     return TrialResult(
         index=index,
         case=case,
@@ -289,10 +293,10 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         else None,
         outcomes=outcomes,
         named_scores=_known(row, _without_number(outcomes)),
-        latency_s=None if latency is None else latency / 1000,
-        cost_usd=_number(cost),
-        tokens_in=_whole(used.get("prompt")) + (judged.tokens_in if judged else 0),
-        tokens_out=_whole(used.get("completion")) + (judged.tokens_out if judged else 0),
+        latency_s=_latency(row, response),
+        cost_usd=cost,
+        tokens_in=_tokens(used, "prompt", judged and judged.tokens_in),
+        tokens_out=_tokens(used, "completion", judged and judged.tokens_out),
         calls=calls,
         cached=calls if response.get("cached") else 0,
         prompt=str((row.get("prompt") or {}).get("raw") or ""),
@@ -304,13 +308,39 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         answer=AnswerDetails(
             finish_reason=as_text(response.get("finishReason")),
             metadata=as_mapping(response.get("metadata")),
-            cost_usd=_number(cost),
+            cost_usd=cost,
         ),
         test=cast(
             "Mapping[str, Any]",
             redacted({k: v for k, v in test.items() if k not in ("vars", "metadata")}),
         ),
     )
+
+
+def _is_error(row: Mapping[str, Any], failure: object) -> bool:
+    """Whether a row that did not succeed ended in an error, also where it says no kind of failure, as earlier ones."""
+    if failure is None:
+        return bool(row.get("error")) and not row.get("gradingResult")
+    return failure not in (0, 1)
+
+
+def _cost(row: Mapping[str, Any], response: Mapping[str, Any]) -> float | None:
+    """What the answer cost: promptfoo writes 0 where nobody said it, unless the provider or the cache did."""
+    cost = _number(row.get("cost"))
+    return cost if cost or response.get("cached") else _number(response.get("cost"))
+
+
+def _latency(row: Mapping[str, Any], response: Mapping[str, Any]) -> float | None:
+    """Seconds until the answer. Of one from the cache promptfoo may say how long it looked there."""
+    latency = response.get("latencyMs") if response.get("cached") else row.get("latencyMs")
+    return None if (number := _number(latency)) is None else number / 1000
+
+
+def _tokens(used: Mapping[str, Any], key: str, judged: int | None) -> int | None:
+    """The tokens of answer and judges: promptfoo writes 0 for both sorts where nobody counted the answer's."""
+    if not (_whole(used.get("prompt")) or _whole(used.get("completion"))):
+        return judged or None
+    return _whole(used.get(key)) + (judged or 0)
 
 
 def _judged(used: Mapping[str, Any]) -> Judged | None:

@@ -26,8 +26,8 @@ from evenhand.languages.documents.foreign import LAST_SECOND, Notes
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.run_lookup import id_at
 from evenhand.store.spool import Group, Spool
+from evenhand.wings.traces.evaluations import EVENT, evaluations_in, judged
 from evenhand.wings.traces.files import spans_in
-from evenhand.wings.traces.verdicts import EVENT
 
 MOST_VARIANTS = 50
 """Programs and models that are told apart."""
@@ -38,7 +38,8 @@ _DROPPED = (
     "a span had more attributes than its program keeps, 128 by default, so some are missing: set"
     " OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT there"
 )
-_EVALUATED = f"evaluations ({EVENT}) are not read: no verdict or score of theirs is in the run"
+_OF_NO_TRACE = f"evaluations ({EVENT}) that name no trace"
+_OF_OTHERS = f"evaluations ({EVENT}) of traces that are not in the files"
 _SAID: Mapping[str, str] = {
     "twice": "a span has the id of another one of its trace, and says something else: the first one counts",
     "orphans": "the span that this one is part of is not there: it stands at the top",
@@ -59,6 +60,8 @@ class Traces(MutableRecord, kw_only=True):
         spans: How many were taken in.
         dialects: How many of each dialect.
         unknown: How many of none, by what they look like.
+        evaluations: How many evaluations of each trace.
+        judgements: A sum of digests of all that they say, in whatever order they came.
     """
 
     source: str
@@ -67,6 +70,8 @@ class Traces(MutableRecord, kw_only=True):
     spans: int = 0
     dialects: Counter[str] = field(default_factory=Counter[str])
     unknown: Counter[str] = field(default_factory=Counter[str])
+    evaluations: Counter[str] = field(default_factory=Counter[str])
+    judgements: int = 0
 
     def read(self, paths: Iterable[Path]) -> None:
         """Takes the spans of files in.
@@ -80,8 +85,13 @@ class Traces(MutableRecord, kw_only=True):
 
     def add(self, span: RawSpan, where: str = "") -> None:
         """Takes a span in."""
-        if any(event.name == EVENT for event in span.events):
-            self.notes.left_out(where or self.source, _EVALUATED)
+        for data in evaluations_in(span):
+            if not span.trace:
+                self.notes.left_out(where or self.source, _OF_NO_TRACE)
+                continue
+            self.evaluations[span.trace] += 1
+            self.judgements += int(digest(span.trace, data), 16)
+            self.spool.add(_judging(span.trace), span.start, data)
         if not span.trace or not (span.id or not span.logged):
             if not span.logged:
                 self.notes.left_out(where or self.source, "a span has no trace id")
@@ -123,6 +133,7 @@ class TracedRun:
 
     def __init__(self, traces: Traces) -> None:
         self._traces = traces
+        self._labels: list[NewLabel] = []
         self._variants: dict[str, int] = {}
         services: Counter[str] = Counter()
         cases: Counter[tuple[str, int]] = Counter()
@@ -142,6 +153,9 @@ class TracedRun:
         name = digest_of(
             part for group in traces.spool.groups() for part in (group.name, str(group.count))
         )
+        if traces.judgements:
+            # Evaluations may come later than their traces: with them it is another run.
+            name = digest(name, str(traces.judgements))
         self._tell()
         created = min((first or 0) / 1e9, LAST_SECOND)
         if not first:
@@ -178,7 +192,7 @@ class TracedRun:
             trace = assembled(map(unpacked, self._traces.spool.items(group.name)))
             self._problems(group, trace.problems)
             service = group.mark.partition(_APART)[0]
-            yield trial_of(
+            trial = trial_of(
                 trace,
                 group.name,
                 case=case,
@@ -187,11 +201,18 @@ class TracedRun:
                 repeat=repeat,
                 service=service,
             )
+            if self._traces.evaluations.pop(group.name, 0):
+                items = self._traces.spool.items(_judging(group.name))
+                trial, labels = judged(trial, items, self._traces.notes)
+                self._labels += labels
+            yield trial
+        for _ in range(self._traces.evaluations.total()):
+            self._traces.notes.left_out(self._traces.source, _OF_OTHERS)
         self._traces.close()
 
     def labels(self) -> Iterator[NewLabel]:
-        """What people said of the trials: nothing."""
-        return iter(())
+        """What people said of the trials; read after these."""
+        return iter(self._labels)
 
     def _variant(self, mark: str) -> int:
         if mark not in self._variants and len(self._variants) >= MOST_VARIANTS:
@@ -227,6 +248,11 @@ class TracedRun:
             "\n".join([f"{traces.source}: no span tells of a model, a tool or an agent", *lines]),
             hint=f"What is read: {', '.join(one.name for one in DIALECTS)}.",
         )
+
+
+def _judging(trace: str) -> str:
+    """The spool's group of what was said of a trace."""
+    return f"{trace}{_APART}{EVENT}"
 
 
 def _named(index: int, mark: str) -> Variant:
@@ -267,7 +293,7 @@ LONGEST_REASON = 2_000
 def trial_of(
     trace: AssembledTrace, id_: str, case: str, index: int, variant: int, repeat: int, service: str
 ) -> TrialResult:
-    """The trial that a trace is. Nothing has judged it: its outcome is not_applicable, or error where its root failed.
+    """The trial that a trace's spans tell: its outcome is not_applicable, or error where its root failed.
 
     Args:
         trace: The trace.

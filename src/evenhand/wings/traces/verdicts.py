@@ -25,8 +25,8 @@ from evenhand.core.score import Outcome
 from evenhand.core.version import __version__
 from evenhand.store.labels.label import Label
 from evenhand.store.runfile import RunFile
+from evenhand.wings.traces.evaluations import EVENT, TRIAL, WHOLE
 
-EVENT = "gen_ai.evaluation.result"
 _BATCH = 500
 _LONGEST = 10_000
 _HERE = "http://localhost:4318"
@@ -83,7 +83,7 @@ def events_of(run: RunFile) -> Iterator[EvaluationEvent]:
         for (author, metric), label in people.get(trial.index, {}).items():
             if label.value in ("pass", "fail"):
                 attributes = {
-                    "gen_ai.evaluation.name": metric or "verdict",
+                    "gen_ai.evaluation.name": metric or WHOLE,
                     "gen_ai.evaluation.score.label": label.value,
                 }
                 who = {"evenhand.evaluator.kind": "human", "evenhand.evaluator.name": author}
@@ -210,7 +210,7 @@ def _result(outcome: Outcome) -> dict[str, str | float | int]:
 
 def _verdict(trial: TrialResult) -> dict[str, str | float | int]:
     slug = trial.error.slug if trial.error else ""
-    whole = Outcome("evenhand.verdict", trial.outcome, trial.score, trial.reason, error=slug)
+    whole = Outcome(TRIAL, trial.outcome, trial.score, trial.reason, error=slug)
     return {
         **_result(whole),
         "evenhand.evaluator.kind": "code",

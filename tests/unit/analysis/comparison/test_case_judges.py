@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from evenhand.analysis.comparison.case_judges import (
     CaseJudges,
     JudgeChanges,
 )
+from evenhand.core.definition import Definition
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 
@@ -70,6 +72,9 @@ def test_another_model_is_another_judge():
     assert of_judges(by("gpt-5"), by("gpt-4o")) == "judged by gpt-4o instead of gpt-5"
     assert "with the prompt passes/2 instead of passes/1" in of_judges(
         by("gpt-5"), by("gpt-5", "passes/2")
+    )
+    assert "with the prompt passes/1 instead of an unknown one" in of_judges(
+        {"judge": "gpt-5"}, by("gpt-5")
     )
     other = asked("gpt-5", "openai:gpt-5", "c")
     assert of_judges(by("gpt-5"), by("gpt-5"), gpt, other) == "judged by gpt-5 with other settings"
@@ -170,7 +175,21 @@ def test_a_verdict_that_is_missing_would_have_been_that_of_the_same_judges(alike
 
 
 def test_what_nobody_judged_is_compared():
-    """There is no judge."""
+    """There is no judge, as what asked says; that it is another one now, the tests' changes say."""
     plain = trial(outcome("length", {}))
     assert change(plain, plain) == ""
-    assert change(trial(outcome("q", by("a"))), trial(outcome("q", {}))) == ""
+    computed = replace(trial(outcome("q", {})), definitions=(Definition("Equals"),))
+    assert change(trial(outcome("q", by("a"))), computed) == ""
+
+
+def test_what_nobody_says_who_scored_it_is_not_a_judges():
+    """An imported number may be another judge's, or code's. Of two such nothing is known to differ."""
+    imported = trial(outcome("q", {}))
+    number = trial(Outcome("q", "not_applicable", None, named={"q": 0.5}))
+    assert change(imported, imported) == change(imported, number) == ""
+    for one in (imported, number):
+        for metric in ("q", "passed"):
+            words = change(one, trial(outcome("q", by("a"))), metric)
+            assert words == "judged by a instead of an unknown judge or scorer"
+    failed = trial(Outcome("q", "error", None, metric="q", error="judge"))
+    assert change(failed, trial(outcome("q", by("a")))) == ""

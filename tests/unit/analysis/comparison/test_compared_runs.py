@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.unit.conftest import Make, result
 
 from evenhand.analysis.comparison.compared_runs import same_input
+from evenhand.core.definition import Definition
+from evenhand.core.score import Outcome
 from evenhand.render.comparing import compare
 from evenhand.store.runfile import RunFile
 
@@ -61,3 +65,66 @@ async def test_ids_of_ones_own_are_never_changed(make_run: Make) -> None:
     one = await make_run([result(0, case="a", input="x")])
     two = await make_run([result(0, case="b", input="x")])
     assert same_input(one, two) == {}
+
+
+Checks = dict[str, bool | float]
+
+
+async def checked(
+    make_run: Make, checks: Checks, *, ours: bool = True, judge: str = "", tool: str = "deepeval"
+) -> RunFile:
+    """A run of ten cases in which each check comes to the same: a verdict, or a number without a bound."""
+    about: dict[str, Any] = {"judge": judge, "prompt": "passes/1"} if judge else {}
+    outcomes = [
+        Outcome(name, "pass" if came else "fail", float(came), metric=name, metadata=about)
+        if isinstance(came, bool)
+        else Outcome(name, "not_applicable", None, named={name: came})
+        for name, came in checks.items()
+    ]
+    known = tuple(Definition("Passes" if judge else "Equals") for _ in outcomes)
+    ok = all(came is not False for came in checks.values())
+    trials = [
+        replace(
+            result(i, ok=ok, case=f"c{i}", input=f"q{i}"),
+            outcomes=tuple(outcomes),
+            named_scores={name: float(came) for name, came in checks.items()},
+            definitions=known if ours else (),
+        )
+        for i in range(10)
+    ]
+    about_run = {"imported": {"id": tool, "from": tool}}
+    return await make_run(trials, settings={} if ours else about_run)
+
+
+def verdicts(one: RunFile, other: RunFile) -> dict[str, str]:
+    """What a comparison says of each metric."""
+    return {row["metric"]: row["verdict"] for row in compare(one, other).summary_rows()}
+
+
+async def test_a_check_that_an_imported_run_has_alone_changes_the_test(make_run: Make) -> None:
+    """Where it decides. A number without a bound has no part in the verdict."""
+    more = await checked(make_run, {"correct": True, "polite": False}, ours=False)
+    ours = await checked(make_run, {"correct": True})
+    for pair in ((more, ours), (ours, more)):
+        assert verdicts(*pair)["passed"] == "undecided"
+        assert "polite: only in the" in str(compare(*pair))
+    number = await checked(make_run, {"correct": False, "length": 4.0}, ours=False)
+    assert verdicts(number, ours) == {"passed": "better", "correct": "better"}
+
+
+async def test_a_number_of_another_tools_is_no_better_than_one_of_a_judge_of_ours(
+    make_run: Make,
+) -> None:
+    """What differs is who judged. The two may have another name for the same thing, which is told."""
+    theirs = await checked(make_run, {"faithfulness": False}, ours=False)
+    ours = await checked(make_run, {"faithfulness": True}, judge="gpt-5")
+    text = str(compare(theirs, ours))
+    assert set(verdicts(theirs, ours).values()) == {"undecided"}
+    assert "judged by gpt-5 instead of an unknown judge or scorer" in text
+    assert "! recorded by deepeval and by Evenhand" in text
+    others = await checked(make_run, {"faithfulness": True}, ours=False, tool="ragas")
+    assert "! recorded by deepeval and by ragas" in str(compare(theirs, others))
+    assert "! recorded by" not in str(
+        compare(theirs, theirs_again := await checked(make_run, {"faithfulness": True}, ours=False))
+    )
+    assert set(verdicts(theirs, theirs_again).values()) == {"better"}

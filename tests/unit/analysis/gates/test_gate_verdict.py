@@ -15,7 +15,7 @@ from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_results import Gate
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.core.errors import UsageError
-from evenhand.core.run import CallStart, TrialResult
+from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.gate import document, lines
@@ -35,9 +35,11 @@ def trials(
     for i in range(n):
         ok = None if i < errors else i >= errors + failing
         one = result(i, ok=ok, case=f"c{i:03}", **more)
-        if metric and ok is not None:
+        if ok is not None:
             outcome = Outcome("x", "pass" if ok else "fail", float(ok), metric=metric)
-            one = replace(one, outcomes=(outcome,), named_scores={metric: float(ok)})
+            one = replace(one, outcomes=(outcome,))
+        if metric and ok is not None:
+            one = replace(one, named_scores={metric: float(ok)})
         made.append(one)
     return made
 
@@ -245,3 +247,19 @@ async def test_answers_from_the_cache_are_told(make_run: Make, tmp_path: Path):
     found = gate(baseline, await a_run(make_run, cached), 0.3)
     note = "10 of 10 answers came from the cache: where the baseline has the same ones, nothing can differ"
     assert note in found.notes
+
+
+async def test_answers_of_the_run_itself_that_it_read_again_are_not_the_caches(
+    make_run: Make, tmp_path: Path
+):
+    """It was interrupted: what it asked before is as new as the rest."""
+    trials_again = [replace(trial, calls=1, cached=1) for trial in trials(10)]
+    answer = CallEnd(b"{}", "provider", model="m")
+    calls = [(replace(ASKED[0][0], trial=i), answer) for i in range(10)]
+    baseline = await against(make_run, tmp_path, trials(10))
+    for cached, of_cache in ((calls[:7], 3), (calls, 0)):
+        found = gate(baseline, await make_run(trials_again, ONE, calls=cached), 0.3)
+        notes = [note for note in found.notes if "came from the cache" in note]
+        assert [note.split(" answers")[0] for note in notes] == [f"{of_cache} of 10"] * bool(
+            of_cache
+        )

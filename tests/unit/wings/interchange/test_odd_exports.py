@@ -378,3 +378,20 @@ def test_an_export_with_nothing_in_it_says_so(tmp_path: Path, tool: str, value: 
     read = read_runs([saved(tmp_path / "e.json", value)], tool)
     assert not read.runs
     assert says in notes(read)
+
+
+def test_a_sum_of_langfuses_over_nothing_is_not_known(tmp_path: Path):
+    """It writes 0 for the cost of calls without a price, and for the time of a trace without observations."""
+
+    def change(values: list[JSON]) -> None:
+        values[0].update(totalCost=0, latency=0)
+
+    first, second, *_ = changed("langfuse", tmp_path, "traces", change).runs[0].trials()
+    assert (first.cost_usd, first.latency_s) == (None, None)
+    assert (second.cost_usd, second.latency_s) == (0.001, 1.5)
+
+
+def test_deepeval_says_who_judged(tmp_path: Path):
+    """Of a metric that a model computes. Another judge is found by that where two runs are compared."""
+    first, *_ = changed("deepeval", tmp_path, "before", lambda _: None).runs[0].trials()
+    assert [one.metadata.get("judge") for one in first.outcomes] == ["gpt-5", None]

@@ -87,6 +87,41 @@ async def test_a_row_is_a_trial(tmp_path: Path) -> None:
     assert run.spend().cost_usd == 0.5
 
 
+async def test_what_promptfoo_did_not_know_is_not_zero(tmp_path: Path) -> None:
+    """It writes 0 for a cost and tokens that nobody said; a provider that says 0 knows it."""
+    none = {"prompt": 0, "completion": 0, "total": 0, "numRequests": 1}
+    rows = [
+        row(0, cost=0, tokenUsage=none),
+        row(1, cost=0, response={"output": "v1", "cost": 0}, tokenUsage={**none, "completion": 3}),
+        row(2, cost=0, tokenUsage={**none, "assertions": {"prompt": 5, "numRequests": 1}}),
+    ]
+    run = await imported(results(tmp_path / "r.json", rows), tmp_path / "runs")
+    known = [(one.cost_usd, one.answer.cost_usd, one.tokens_in) for one in run.trials()]
+    assert known == [(None, None, None), (0.0, 0.0, 0), (None, None, 5)]
+
+
+async def test_the_time_in_the_cache_is_no_latency(tmp_path: Path) -> None:
+    """Newer versions say with the answer how long it took when it was made. Nothing was paid."""
+    answers = [{"output": "v", "cached": True}, {"output": "v", "cached": True, "latencyMs": 900}]
+    rows = [row(i, cost=0, latencyMs=1, response=one) for i, one in enumerate(answers)]
+    run = await imported(results(tmp_path / "r.json", rows), tmp_path / "runs")
+    found = [(one.latency_s, one.cost_usd, one.full_cost_usd) for one in run.trials()]
+    assert found == [(None, 0.0, None), (0.9, 0.0, None)]
+
+
+async def test_an_error_without_a_kind_of_failure_is_an_error(tmp_path: Path) -> None:
+    """Earlier versions wrote none, and the reason of a failed assertion in the same place."""
+    graded = {"pass": False, "score": 0, "reason": "no v", "componentResults": []}
+    rows = [
+        row(0, success=False, score=0, error="429", gradingResult=None, response={}),
+        row(1, success=False, score=0, error="no v", gradingResult=graded),
+    ]
+    for one in rows:
+        del one["failureReason"]
+    run = await imported(results(tmp_path / "r.json", rows), tmp_path / "runs")
+    assert [(one.outcome, one.score) for one in run.trials()] == [("error", None), ("fail", 0.0)]
+
+
 async def test_rows_come_back_in_the_order_of_tests_and_columns(tmp_path: Path) -> None:
     """Whatever finished first; the same test in two columns is one case."""
     rows = [row(1, 1), row(0, 1), row(1), row(0)]

@@ -125,18 +125,6 @@ def test_an_error_type_is_an_error_whatever_the_status_says_that_nobody_set(tmp_
     assert trial.outcome == "not_applicable"
 
 
-def test_evaluations_that_are_not_read_are_noted(tmp_path: Path):
-    """As an event of a span, and as a log record, of which some are of no trace."""
-    name = "gen_ai.evaluation.result"
-    score = [{"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": 0.25}}]
-    event = {"name": name, "attributes": score}
-    record = {"eventName": name, "attributes": score, "traceId": T, "spanId": "a"}
-    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record, {"eventName": name}]}]}]}
-    (trial,), notes = imported(tmp_path, request(span("a", events=[event])), logs)
-    assert trial.outcome == "not_applicable"
-    assert [many for text, many in said(notes, "left_out").items() if "are not read" in text] == [3]
-
-
 def test_circles_are_cut(tmp_path: Path):
     """A span is part of itself, and two of each other."""
     rows = [tool("a", "a"), tool("b", "c", at=1), tool("c", "b", at=2), tool("d", "c", at=3)]
