@@ -628,7 +628,9 @@ async def test_the_page_on_gates_has_every_key_of_the_document(
     other = await make_run(
         trials, SUMMARIES, calls=[(CallStart(0, "k", 0, "subject", "m", b"{}", None), None)]
     )
-    stopped = replace(gate(baseline, run, 0.05), stopping=Stopping(True, 2, 9, 0, ("tone",)))
+    stopped = replace(
+        gate(baseline, run, 0.05), stopping=Stopping(stopped=True, cases=2, of=9, open=("tone",))
+    )
     documents = [
         gate_document(stopped),
         gate_document(gate(baseline, other, 0.05)),
