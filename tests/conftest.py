@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from tests import warm
+from tests.runs import make_run, summaries_run
+
+__all__ = ["make_run", "summaries_run"]
 
 settings.register_profile(
     "evenhand", derandomize=True, deadline=None, database=None, max_examples=60

@@ -14,18 +14,17 @@ from typing import Any
 import pytest
 from msgspec import structs
 from tests.e2e.commands import in_process
+from tests.runs import (
+    SUMMARIES,
+    Make,
+    result,
+    summaries,
+)
 from tests.unit.analysis.trust.labels.test_ranking_labels import better
 from tests.unit.analysis.trust.labels.test_ranking_labels import label as label_pairs
 from tests.unit.analysis.trust.test_scores_calibrated import a_scored_run
 from tests.unit.analysis.trust.test_scores_calibrated import label as label_scores
 from tests.unit.analysis.trust.test_standings import NAME, drawn
-from tests.unit.conftest import (
-    SUMMARIES,
-    Make,
-    make_run,  # noqa: F401 (a fixture)
-    result,
-    summaries,
-)
 from tests.unit.render.test_judge_trust import a_run
 from tests.unit.render.test_uneven_draws import labelled as label_unevenly
 from tests.unit.render.test_uneven_draws import unsure
@@ -200,7 +199,7 @@ def document_of(run: RunFile, *, calls: bool = False) -> dict[str, Any]:
     return json.loads(out.getvalue())
 
 
-async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  # noqa: F811
+async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):
     """Runs with errors, repeats, tags, labels, skills, preferences, batches and calls that never ended."""
     found = Outcome("found", "pass", 1.0, named={"trigger precision": 1.0, "trigger recall": 1.0})
     preferred = Outcome(
@@ -294,7 +293,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
         agree("run-1.md", documents)
 
 
-async def _labelled(make_run: Make, outcome: Outcome) -> RunFile:  # noqa: F811
+async def _labelled(make_run: Make, outcome: Outcome) -> RunFile:
     """A run of 30 such outcomes, each drawn and labelled as a pass."""
     name = outcome.name
     run = await make_run([result(i, case=f"c{i}", outcomes=(outcome,)) for i in range(30)])
@@ -322,7 +321,7 @@ def _ranked() -> list[Any]:
     ]
 
 
-async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: Make):  # noqa: F811
+async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: Make):
     """Decided ones, ones that errors leave open, and one without a pair."""
     run = await make_run(summaries(), SUMMARIES)
     errors = await make_run(
@@ -374,7 +373,7 @@ async def test_the_page_on_power_has_every_key_of_the_document():
     agree("power-1.md", [Power(pilot, 0.05, 0.05).document() for pilot in pilots])
 
 
-async def test_the_page_on_probes_has_every_key_of_the_document(make_run: Make):  # noqa: F811
+async def test_the_page_on_probes_has_every_key_of_the_document(make_run: Make):
     """Attacks that fool, kinds without items, and controls."""
     columns = [("none", ATTACK), ("praise", ATTACK), ("unchanged", CONTROL)]
     variants = tuple(
@@ -428,7 +427,7 @@ async def test_the_page_on_tryouts_has_every_key_of_the_document():
     )
 
 
-async def test_the_pages_on_canaries_have_every_key_of_their_documents(make_run: Make):  # noqa: F811
+async def test_the_pages_on_canaries_have_every_key_of_their_documents(make_run: Make):
     """The file as it is kept, and two checks of the same canaries."""
     judged = Outcome("r", "pass", 1.0, metric="m", metadata={"judge": "j"})
     run = await make_run([result(0, case="x", outcomes=(judged,))], (Variant(0, "p", "m"),))
@@ -478,7 +477,7 @@ def _batched() -> dict[str, Any]:
 
 
 async def test_the_page_on_status_has_every_key_of_the_document(
-    make_run: Make,  # noqa: F811 (the fixture)
+    make_run: Make,
 ) -> None:
     """A batch that is out, one that is done, and a run without any."""
     run = await make_run([result(0)])
@@ -515,7 +514,7 @@ def test_the_pages_on_what_is_installed_have_every_key_of_their_documents(
 
 
 async def test_the_page_on_failure_codes_has_every_key_of_the_document(
-    make_run: Make,  # noqa: F811 (the fixture)
+    make_run: Make,
 ):
     """Of a draw, and where nothing is drawn."""
     run = await make_run([result(i, case=f"c{i}", outcomes=(RUBRIC,)) for i in range(3)])
@@ -529,7 +528,7 @@ async def test_the_page_on_failure_codes_has_every_key_of_the_document(
     assert plain["codes"][0]["share"] is None
 
 
-async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make):  # noqa: F811
+async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make):
     """Variants, scales, judges, numbers, and all that may be left out."""
     judged = Outcome(
         "kind", "pass", 0.8, metric="kindness", weight=2.0, named={"warmth": 0.5}, at_least=0.5,
@@ -571,7 +570,7 @@ async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make): 
         assert list(differences(json.loads(text), heading, tables, set(), "example")) == []
 
 
-async def test_the_page_on_cassettes_has_every_key_of_the_file(make_run: Make):  # noqa: F811
+async def test_the_page_on_cassettes_has_every_key_of_the_file(make_run: Make):
     """Answers as JSON, text and bytes, an error, a secret, a text that is shared, and tools."""
     long = "All that the shop sells. " * 9
     asked = [
@@ -615,7 +614,7 @@ def test_the_page_on_regrading_has_every_key_of_the_document(monkeypatch: pytest
 
 
 async def test_the_page_on_gates_has_every_key_of_the_document(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
 ):
     """Decided and undecided ones, and one that had nothing to compare."""
@@ -628,7 +627,9 @@ async def test_the_page_on_gates_has_every_key_of_the_document(
     other = await make_run(
         trials, SUMMARIES, calls=[(CallStart(0, "k", 0, "subject", "m", b"{}", None), None)]
     )
-    stopped = replace(gate(baseline, run, 0.05), stopping=Stopping(True, 2, 9, 0, ("tone",)))
+    stopped = replace(
+        gate(baseline, run, 0.05), stopping=Stopping(stopped=True, cases=2, of=9, open=("tone",))
+    )
     documents = [
         gate_document(stopped),
         gate_document(gate(baseline, other, 0.05)),
@@ -639,7 +640,7 @@ async def test_the_page_on_gates_has_every_key_of_the_document(
 
 
 async def test_the_page_on_histories_has_every_key_of_the_document(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
 ):
     """Runs with changes between them, one that did not finish, and a file that is no run."""
@@ -669,7 +670,7 @@ def test_the_page_on_imports_has_every_key_of_the_document(tmp_path: Path):
 
 
 async def test_the_page_on_merges_has_every_key_of_the_document(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
 ):
     """A shard and a whole run, with trials that are missing."""
@@ -683,7 +684,7 @@ async def test_the_page_on_merges_has_every_key_of_the_document(
 
 
 async def test_the_pages_on_pushed_runs_have_every_key_of_the_documents(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
 ):
     """What is printed, and the manifest at the remote."""

@@ -84,11 +84,7 @@ def test_the_groups_of_entry_points_are_those_of_the_code():
 
 
 def test_our_langsmith_importer_is_made_of_what_packages_may_use():
-    """A package can be as good a reader as ours: what it lacks is a hash and a sentence."""
+    """A package can be as good a reader as ours: what it lacks is a hash."""
     text = (ROOT / "src/evenhand/wings/interchange/langsmith.py").read_text("utf-8")
     public = set(importlib.import_module("evenhand.doors.importers").__all__)
-    assert {name for _, name in imported(text)} - public == {
-        "ENDS_EARLY",
-        "digest",
-        "encode",
-    }
+    assert {name for _, name in imported(text)} - public == {"digest", "encode"}

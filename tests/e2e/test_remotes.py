@@ -14,10 +14,9 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 from tests.e2e.s3 import Bucket, bucket
-from tests.unit.conftest import (
+from tests.runs import (
     SUMMARIES,
     Make,
-    make_run,  # noqa: F401 (a fixture)
     summaries,
 )
 
@@ -84,7 +83,7 @@ def killed(held: Bucket, run: str, to: str) -> None:
 
 
 async def test_a_push_to_a_bucket_that_is_killed_shows_nothing_and_is_gone_on_with(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -117,7 +116,7 @@ async def test_a_push_to_a_bucket_that_is_killed_shows_nothing_and_is_gone_on_wi
 @pytest.mark.parametrize("code", ["NoSuchBucket", "AccessDenied", "InvalidAccessKeyId"])
 async def test_what_a_bucket_refuses_is_said_in_its_words_without_the_request(
     code: str,
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -199,7 +198,7 @@ def test_what_takes_no_run_of_a_remote_says_so_and_repeats_no_password(
 
 
 async def test_a_server_that_is_named_without_tls_needs_no_further_setting(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -231,7 +230,7 @@ def test_a_machine_without_keys_for_a_bucket_is_told_so(
 
 
 async def test_a_push_to_postgresql_that_dies_shows_nothing_and_is_gone_on_with(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     postgresql: str,
@@ -273,7 +272,7 @@ async def test_a_push_to_postgresql_that_dies_shows_nothing_and_is_gone_on_with(
 
 
 async def test_a_database_that_cannot_hold_all_texts_is_refused_and_one_of_bytes_is_read(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     postgresql: str,
@@ -312,7 +311,7 @@ def recipe(place: str) -> Sequence[str]:
 
 
 async def test_duckdb_reads_what_was_pushed_to_a_folder_and_nothing_else(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
 ):
     """As the docs say it: the parts that manifests name. What a dead push left is not counted."""

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.conftest import (
+from tests.runs import (
     Make,
-    make_run,  # noqa: F401 (a fixture)
     result,
 )
 
@@ -70,7 +69,7 @@ def test_the_writing_calls_agree_with_the_recorded_reward(recorded: list[dict[st
 
 async def test_pass_to_the_k_is_what_it_is_by_hand(
     recorded: list[dict[str, Any]],
-    make_run: Make,  # noqa: F811
+    make_run: Make,
 ):
     """pass^1 to pass^4: the mean over tasks of C(passed, k) / C(trials, k).
 

@@ -21,6 +21,8 @@ from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SH
 if TYPE_CHECKING:
     from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.doors.eval_sets.preparing import Prepared
+    from evenhand.engine.door import Settings
+
 _FILE = click.Path(path_type=Path)
 _SHOWN = 5
 _STREAMED = (".jsonl", ".csv", ".tsv")
@@ -217,9 +219,7 @@ def enrich(
         judge=judge,
         parts=[part.strip() for part in parts.split(",")],
         source=file.absolute(),
-        concurrency=concurrency,
-        cache=False if no_cache else None,
-        max_cost_usd=max_cost,
+        settings=_settings(concurrency, max_cost, no_cache=no_cache),
         to=to,
     )
     return _report(prepared, to, f"{prepared.asked:,} were asked about")
@@ -261,9 +261,7 @@ def generate(
         model=model,
         per_document=per_document,
         source=to.absolute().parent,
-        concurrency=concurrency,
-        cache=False if no_cache else None,
-        max_cost_usd=max_cost,
+        settings=_settings(concurrency, max_cost, no_cache=no_cache),
         to=to,
     )
     if not len(prepared.data):
@@ -271,6 +269,13 @@ def generate(
         tell(f"no pair could be used; {to} was not written")
         return NO_VERDICT
     return _report(prepared, to, f"{prepared.dropped:,} dropped (duplicates, or quotes not found)")
+
+
+def _settings(concurrency: int | None, max_cost: float | None, *, no_cache: bool) -> Settings:
+    from evenhand.engine.door import Settings
+
+    cache = False if no_cache else None
+    return Settings(concurrency=concurrency, cache=cache, max_cost_usd=max_cost)
 
 
 def _read(file: Path, *, stream: bool = False) -> Dataset:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from evenhand.cli.exits import code_for, failed_code
 from evenhand.cli.grouped import OptionSet
@@ -129,11 +131,31 @@ def settings_for(
         record: What else its file keeps.
     """
     from evenhand.cli.offline import script_digest
-    from evenhand.engine.door import Settings
 
     # A run that is resumed has to be answered by the same script.
     if request.offline:
         record["script"] = script_digest(request.folder)
+    settings = study_settings(home, session, {"asked": request.record(), **record})
+    return replace(settings, at_least=request.at_least, record_anew=request.record_anew)
+
+
+def study_settings(home: Path | None, session: Session, record: Mapping[str, Any]) -> Settings:
+    """How a new run is run, of which nothing is asked but that it stays within what may be spent: that of a study.
+
+    Args:
+        home: The folder that it is kept in; None for the usual one.
+        session: What may be spent. The run's file keeps that too, so that `resume` spends no more.
+        record: What else the file keeps.
+    """
+    from evenhand.engine.door import Settings
+
+    spending = {
+        "concurrency": session.concurrency,
+        "max_cost_usd": session.max_cost,
+        "cache": not session.no_cache,
+        "time_limit_s": session.time_limit,
+        "retries": session.retries,
+    }
     return Settings(
         home=home,
         concurrency=session.concurrency,
@@ -141,21 +163,8 @@ def settings_for(
         max_cost_usd=session.max_cost,
         time_limit_s=session.time_limit,
         retries=session.retries,
-        at_least=request.at_least,
-        record_anew=request.record_anew,
-        record={"asked": request.record(), **spending_record(session), **record},
+        record={**record, **spending},
     )
-
-
-def spending_record(session: Session) -> dict[str, Any]:
-    """What a run's file keeps of what may be spent, so that `resume` spends no more."""
-    return {
-        "concurrency": session.concurrency,
-        "max_cost_usd": session.max_cost,
-        "cache": not session.no_cache,
-        "time_limit_s": session.time_limit,
-        "retries": session.retries,
-    }
 
 
 def exit_code(word: VerdictWord, status: RunStatus, signal: int, session: Session) -> int:

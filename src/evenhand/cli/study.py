@@ -18,7 +18,7 @@ from evenhand.cli.grouped import OptionSet
 from evenhand.cli.options import flag
 from evenhand.cli.run_and_report import SCRIPTED, Request, settle, settled
 from evenhand.cli.run_request import Asked
-from evenhand.cli.session import Session, spending_options
+from evenhand.cli.session import Session, spending_options, study_settings
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_whole
@@ -112,7 +112,31 @@ study_options = OptionSet(
 """What every study takes: what may be spent and how fast, --json, and --no-progress."""
 
 
-class JudgeRequest(Record, Generic[_Options], frozen=True):
+class OfEvals:
+    """The parts of a request that are those of the evals which it is about, in `asked`, and of its own `options`."""
+
+    __slots__ = ()
+
+    asked: Asked
+    options: Any
+
+    @property
+    def folder(self) -> Path:
+        """Where offline.jsonl is."""
+        return self.asked.folder
+
+    @property
+    def definitions(self) -> str:
+        """Whose definitions of RAG metrics; empty for ours."""
+        return self.asked.definitions
+
+    @property
+    def offline(self) -> bool:
+        """Whether judges' answers come from offline.jsonl."""
+        return bool(self.options.offline)
+
+
+class JudgeRequest(OfEvals, Record, Generic[_Options], frozen=True):
     """What a study of a run's judges is asked to do: kept in its file, so that `resume` continues the same study.
 
     Each kind of study adds its plan. With it, the request implements `evenhand.cli.run_and_report.Request`.
@@ -168,21 +192,6 @@ class JudgeRequest(Record, Generic[_Options], frozen=True):
     def record(self) -> dict[str, Any]:
         """For the study's file."""
         return {"asked": self.asked.record(), self.key: msgspec.to_builtins(self.options)}
-
-    @property
-    def folder(self) -> Path:
-        """Where offline.jsonl is."""
-        return self.asked.folder
-
-    @property
-    def definitions(self) -> str:
-        """Whose definitions of RAG metrics; empty for ours."""
-        return self.asked.definitions
-
-    @property
-    def offline(self) -> bool:
-        """Whether judges' answers come from offline.jsonl."""
-        return self.options.offline
 
 
 def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict[str, Any]) -> int:
@@ -325,31 +334,3 @@ def run_or_folder(run: str | None) -> Path:
     if run and run != "latest" and Path(run).is_dir():
         return find(Path(run), None)
     return find(Path.cwd(), run)
-
-
-def study_settings(home: Path, session: Session, record: Mapping[str, Any]) -> Settings:
-    """How a new study is run.
-
-    Args:
-        home: The folder that its run is kept in.
-        session: What may be spent. The run's file keeps that too, so that `resume` spends no more.
-        record: What else the file keeps.
-    """
-    from evenhand.engine.door import Settings
-
-    spending = {
-        "concurrency": session.concurrency,
-        "max_cost_usd": session.max_cost,
-        "cache": not session.no_cache,
-        "time_limit_s": session.time_limit,
-        "retries": session.retries,
-    }
-    return Settings(
-        home=home,
-        concurrency=session.concurrency,
-        cache=False if session.no_cache else None,
-        max_cost_usd=session.max_cost,
-        time_limit_s=session.time_limit,
-        retries=session.retries,
-        record={**record, **spending},
-    )

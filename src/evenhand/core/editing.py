@@ -8,7 +8,7 @@ only where the original was one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Edit, Editable, Editor, Plan, PlannedTrial
+from evenhand.core.variant import Variant
 from evenhand.core.wording.words import short_id
 
 ASKED_FROM = " · asked again from "
@@ -87,6 +88,15 @@ def _look_at(edit: Edit, editable: Editable) -> None:
         raise CannotAsk("the model of this cell can't be chosen")
     if edit.variant is not None and edit.variant not in editable.models:
         raise CannotAsk(f"no variant {edit.variant} has a model to ask")
+
+
+def models_among(variants: Iterable[Variant], answered: str) -> tuple[dict[int, str], int | None]:
+    """The models of variants, each by the first that has it, and the variant among these of the one that answered."""
+    models: dict[int, str] = {}
+    for variant in variants:
+        if variant.model not in models.values():
+            models[variant.index] = variant.model
+    return models, next((index for index, name in models.items() if name == answered), None)
 
 
 def editable_data(values: Mapping[str, object]) -> dict[str, Any]:

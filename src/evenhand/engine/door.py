@@ -129,13 +129,11 @@ class Finished(Record, frozen=True):
         path: Its file.
         ending: How it ended.
         in_doubt: Calls that an earlier, killed session had sent and not recorded: they may have been charged for.
-        last_words: What user code was running when that session died.
     """
 
     path: Path
     ending: Ending
     in_doubt: tuple[CallRecord, ...] = ()
-    last_words: tuple[str, ...] = ()
 
 
 async def settle(
@@ -274,7 +272,7 @@ class _Start(Record, frozen=True, kw_only=True):
         whole = ending.status == "finished" and not self.replays and self.part is None
         if plan.options.closing is not None and whole:
             await asyncio.to_thread(plan.options.closing, journal.path)
-        return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
+        return Finished(journal.path, ending, tuple(journal.in_doubt()))
 
     async def _settle(
         self,

@@ -44,16 +44,12 @@ def fresh_spec(name: str, path: Path) -> ModuleSpec | None:
 
 
 @contextlib.contextmanager
-def within_limit(limit_s: float | None = None) -> Iterator[None]:
+def within_limit() -> Iterator[None]:
     """Inside, users' code is imported; what runs for too long is broken off, in the main thread.
-
-    Args:
-        limit_s: Seconds; by default LIMIT_S.
 
     Raises:
         CodeError: It took longer, or replaced Python's threads.
     """
-    seconds = LIMIT_S if limit_s is None else limit_s
     if threading.current_thread() is not threading.main_thread() or _taken():
         yield
         refuse_green_threads()
@@ -62,12 +58,12 @@ def within_limit(limit_s: float | None = None) -> Iterator[None]:
     def over(number: int, frame: FrameType | None) -> None:
         del number, frame
         raise CodeError(
-            f"it took longer than {seconds:g} s to import and was given up",
+            f"it took longer than {LIMIT_S:g} s to import and was given up",
             hint="Move what takes long into a fixture or an eval.",
         )
 
     before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
     try:
         yield
     finally:

@@ -141,7 +141,7 @@ class Runner:
                 if self._waves is not None:
                     await self._waves.look_for_late()
                 tell_of_the_unawaited()
-                await threads_over(GRACE_S, known)
+                await threads_over(known)
                 if self._home.workers is not None:
                     self._home.workers.over()
                 await self._correct()

@@ -37,6 +37,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Recorder
 from evenhand.core.record import MutableRecord
 from evenhand.engine.place import is_users
+from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import LiveTrial, present
 
 DEPTH = 3
@@ -203,14 +204,15 @@ def tell_of_the_unawaited() -> None:
             coro.close()
 
 
-async def threads_over(limit_s: float, known: Collection[threading.Thread]) -> None:
-    """Waits for threads that user code left running and that can still expect something; called at the end of a run.
+async def threads_over(known: Collection[threading.Thread]) -> None:
+    """Waits GRACE_S at most for threads that user code left running and that can still expect something.
+
+    Called at the end of a run. That one goes on then is a problem of its trial.
 
     Args:
-        limit_s: For so many seconds at most. That one goes on then is a problem of its trial.
         known: Those that were there before, and are none of its trials'.
     """
-    end = time.monotonic() + limit_s
+    end = time.monotonic() + GRACE_S
     waited: dict[int, tuple[threading.Thread, LiveTrial]] = {}
     for thread in threading.enumerate():
         ours = thread in known or thread.name.startswith("evenhand-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from evenhand.providers.servers import SERVERS
@@ -35,6 +36,14 @@ def origin(url: str) -> str:
         return ""
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{port}"
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host of an address is this machine's loopback."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def is_vendors(model: str, address: str) -> bool:

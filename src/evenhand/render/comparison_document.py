@@ -26,6 +26,12 @@ SCHEMA = "evenhand.compare/1"
 
 _T = TypeVar("_T")
 
+_ANY_NUMBER = "there is no case, or errors may be any number"
+_Least = Annotated[
+    float | None, Key("the lowest that errors leave possible", "the metric's", null=_ANY_NUMBER)
+]
+_Most = Annotated[float | None, Key("the highest", "the metric's", null=_ANY_NUMBER)]
+
 
 class CompareChange(Record, frozen=True, kw_only=True):
     """What `evenhand.compare/1` says of a change."""
@@ -106,18 +112,8 @@ class CompareResult(Record, frozen=True, kw_only=True):
             null="errors leave it open, or there is no case",
         ),
     ]
-    first_least: Annotated[
-        float | None,
-        Key(
-            "the lowest that errors leave possible",
-            "the metric's",
-            null="there is no case, or errors may be any number",
-        ),
-    ]
-    first_most: Annotated[
-        float | None,
-        Key("the highest", "the metric's", null="there is no case, or errors may be any number"),
-    ]
+    first_least: _Least
+    first_most: _Most
     second: Annotated[
         float | None,
         Key(
@@ -126,34 +122,14 @@ class CompareResult(Record, frozen=True, kw_only=True):
             null="errors leave it open, or there is no case",
         ),
     ]
-    second_least: Annotated[
-        float | None,
-        Key(
-            "the lowest that errors leave possible",
-            "the metric's",
-            null="there is no case, or errors may be any number",
-        ),
-    ]
-    second_most: Annotated[
-        float | None,
-        Key("the highest", "the metric's", null="there is no case, or errors may be any number"),
-    ]
+    second_least: _Least
+    second_most: _Most
     difference: Annotated[
         float | None,
         Key("second minus first", "the metric's", null="errors leave it open, or there is no case"),
     ]
-    difference_least: Annotated[
-        float | None,
-        Key(
-            "the lowest that errors leave possible",
-            "the metric's",
-            null="there is no case, or errors may be any number",
-        ),
-    ]
-    difference_most: Annotated[
-        float | None,
-        Key("the highest", "the metric's", null="there is no case, or errors may be any number"),
-    ]
+    difference_least: _Least
+    difference_most: _Most
     low: Annotated[
         float | None,
         Key(

@@ -9,13 +9,7 @@ from msgspec.structs import replace
 
 from evenhand.analysis.comparison.pairing import distinct
 from evenhand.analysis.comparison.variants import could_turn
-from evenhand.analysis.gates.gate_document import (
-    SCHEMA,
-    GateChange,
-    GateDocument,
-    GateRow,
-    GateStopping,
-)
+from evenhand.analysis.gates.gate_document import SCHEMA, GateChange, GateDocument, GateRow
 from evenhand.analysis.gates.gate_results import (
     CHANGES,
     Advice,
@@ -266,15 +260,13 @@ def _asked(gate: Gate) -> str:
 
 def document(gate: Gate) -> dict[str, Any]:
     """The gate as a JSON-ready dict, `evenhand.gate/1`: what `evenhand gate --json` prints."""
-    stopping = gate.stopping and filled(GateStopping, gate.stopping, open=list(gate.stopping.open))
     return as_object(
         filled(
             GateDocument,
             gate,
             schema=SCHEMA,
             results=[_row(result) for result in gate.results],
-            stopped=stopping is not None and stopping.stopped,
-            stopping=stopping,
+            stopped=gate.stopping is not None and gate.stopping.stopped,
             because=gate.because or None,
             notes=list(gate.notes),
             run=gate.run or None,

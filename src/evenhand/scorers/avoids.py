@@ -13,7 +13,7 @@ from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.languages.documents.failures_yml import FILE, Codebook, Kind, read_codebook
 from evenhand.scorers.constructor_checks import need_text
-from evenhand.scorers.judging import AsksJudge, Judge, check_judge
+from evenhand.scorers.judging import AsksJudge, check_judge
 from evenhand.scorers.passes import Passes
 from evenhand.scorers.text import quoted
 
@@ -47,7 +47,6 @@ class Avoids(AsksJudge):
     rule: str = field(default="", kw_only=True)
     kinds: str | Path = field(default=FILE, kw_only=True)
     context: str = field(default="", kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         check_judge(self.judge)

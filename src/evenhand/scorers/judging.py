@@ -11,7 +11,7 @@ import asyncio
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
 from evenhand.core.cascade import JOINS, CascadeLimits, CascadingModel, metric_asked
@@ -68,15 +68,19 @@ _TO_THE_JUDGE = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
 class AsksJudge(Question):
-    """A scorer that asks a judge: a dataclass with a field `judge`."""
+    """A scorer that asks a judge.
 
-    __slots__ = ()
-    judge: Judge | None
+    Attributes:
+        judge: Who judges; the set's judge by default.
+    """
+
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
 
     def judged_by(self, judge: Judge) -> Self:
         """The question, asked of this judge."""
-        return replace(cast("Any", self), judge=judge)
+        return replace(self, judge=judge)
 
 
 def check_judge(judge: object) -> None:

@@ -16,7 +16,6 @@ from evenhand.scorers.judge_reply import ruled
 from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
-    Judge,
     answer_details,
     answer_schema,
     ask_judge,
@@ -55,7 +54,6 @@ class Passes(AsksJudge):
     strict: bool = field(default=False, kw_only=True)
     examples: Sequence[Mapping[str, Any]] = field(default=(), kw_only=True, hash=False)
     context: str = field(default="", kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     unsure_below: float = field(default=UNSURE, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ text, and that is a tie. Which text stood where is kept with each answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from evenhand.core.encoding import digest
@@ -23,7 +23,6 @@ from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object
 from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
-    Judge,
     answer_details,
     answer_schema,
     ask_judge,
@@ -64,7 +63,6 @@ class Preferred(AsksJudge):
     criteria: str
     ties: Ties = "half"
     context: str = ""
-    judge: Judge | None = field(default=None, repr=False)
     unsure_below: float = UNSURE
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ the plan, and not only who won.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -21,7 +21,7 @@ from evenhand.core.message import Model
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Score
-from evenhand.scorers.judging import UNSURE, AsksJudge, Judge, check_judge, lent_judge, side_by_side
+from evenhand.scorers.judging import UNSURE, AsksJudge, check_judge, lent_judge, side_by_side
 from evenhand.scorers.preferred import PreferenceQuestion, check_comparison
 from evenhand.scorers.text import quoted, text_of
 
@@ -54,7 +54,6 @@ class Ranking(AsksJudge):
     both_orders: bool = True
     ties: bool = True
     context: str = ""
-    judge: Judge | None = field(default=None, repr=False)
     unsure_below: float = UNSURE
 
     def __post_init__(self) -> None:

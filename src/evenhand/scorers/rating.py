@@ -15,7 +15,6 @@ from evenhand.scorers.judge_reply import confidence_of, number, reasoning_of, th
 from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
-    Judge,
     answer_details,
     answer_schema,
     ask_judge,
@@ -49,7 +48,6 @@ class Rating(AsksJudge):
 
     rubric: Rubric | str
     context: str = field(default="", kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     unsure_below: float = field(default=UNSURE, kw_only=True)
 
     def __post_init__(self) -> None:

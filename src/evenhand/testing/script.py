@@ -20,12 +20,11 @@ from typing import Any, cast
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import ConfigError, Problem
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_mapping, is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip
 from evenhand.testing.function_calls import ToolCalls, problems_of
-from evenhand.testing.schema_examples import example_of
 
 FAULTS: Mapping[str, str] = {
     "drop": "the connection is closed without an answer, before anything is generated",
@@ -368,3 +367,45 @@ def _excerpt(conversation: str) -> str:
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return f'"{clip(line, _LONGEST)}"'
+
+
+_DEEPEST = 3
+"""How often a reference is followed into itself."""
+_OF_TYPE: Mapping[str, Any] = {
+    "string": "…",
+    "number": 1,
+    "integer": 1,
+    "boolean": True,
+    "null": None,
+}
+
+
+def example_of(schema: Mapping[str, Any]) -> str:
+    """The shortest value that shows all keys, as JSON; an array has one item.
+
+    >>> example_of({"type": "object", "properties": {"a": {"type": "array", "items": {"enum": ["x", "y"]}}}})
+    '{"a": ["x"]}'
+    """
+    return json.dumps(_example(schema, schema, _DEEPEST), ensure_ascii=False)
+
+
+def _example(part: object, whole: Mapping[str, Any], depth: int) -> Any:
+    schema = as_mapping(part)
+    if isinstance(name := schema.get("$ref"), str):
+        if depth == 0:  # a schema may refer to itself
+            return "…"
+        target: object = whole
+        for key in name.removeprefix("#/").split("/"):
+            target = as_mapping(target).get(key)
+        return _example(target, whole, depth - 1)
+    if "const" in schema:
+        return schema["const"]
+    for key in ("enum", "anyOf", "oneOf", "allOf"):
+        if first := [*as_array(schema.get(key))][:1]:
+            return first[0] if key == "enum" else _example(first[0], whole, depth)
+    if is_mapping(properties := schema.get("properties")):
+        return {name: _example(one, whole, depth) for name, one in properties.items()}
+    if "items" in schema:
+        return [_example(schema["items"], whole, depth)]
+    kinds = schema.get("type")
+    return _OF_TYPE.get(str(kinds[0] if isinstance(kinds, list) else kinds), "…")

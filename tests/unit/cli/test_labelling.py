@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.runs import (
+    Make,
+)
 from tests.unit.analysis.trust.labels.test_ranking_labels import drawn_of
 from tests.unit.analysis.trust.test_standings import NAME, VARIANTS, drawn
-from tests.unit.conftest import (
-    Make,
-    make_run,  # noqa: F401 (a fixture)
-)
 
 from evenhand.cli.labelling import PairLabelling, session_line
 from evenhand.store.runfile import RunFile
@@ -37,7 +36,7 @@ def test_the_end_of_a_session_says_what_was_labelled_and_what_is_next(
     assert session_line(done, left, "bob", path) == line
 
 
-async def test_each_key_is_kept_at_once_and_can_be_undone(make_run: Make):  # noqa: F811
+async def test_each_key_is_kept_at_once_and_can_be_undone(make_run: Make):
     """A rule first; then the first, the second, a tie taken back, one skipped, and the end."""
     run = await make_run(drawn(10, [0.2, 1.0, -1.2]), VARIANTS[:3])
     items = drawn_of(run, 6)

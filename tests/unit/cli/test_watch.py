@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, make_run, result  # noqa: F401 (a fixture)
+from tests.runs import Make, result
 
 from evenhand.cli.watch import Watched, _spent
 from evenhand.core.run import CallEnd, CallStart
@@ -95,7 +95,7 @@ def test_a_look_passes_hidden_files_over_and_sees_each_change(project: Path):
 
 
 async def test_the_budget_counts_calls_of_trials_that_it_left_unsettled(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     monkeypatch: pytest.MonkeyPatch,
 ):
     """The document's total is of settled trials. Of a run that keeps no file, it is all that is known."""

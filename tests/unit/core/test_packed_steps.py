@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.conftest import (
+from tests.runs import (
     Make,
-    make_run,  # noqa: F401 (a fixture)
     result,
 )
 
@@ -29,7 +28,7 @@ async def kept(make: Make, *steps: Step) -> list[Step]:
     return run.kept_steps(0) or []
 
 
-async def test_steps_come_back_as_they_were(make_run: Make):  # noqa: F811
+async def test_steps_come_back_as_they_were(make_run: Make):
     """Every field, text of any kind, and more than a row holds."""
     full = Step(
         "tool", "a\x00\ud800<b>", {"x": [1, None]}, "ü", "ok", "e", 0.0, 1.5, None, "ag", 1, 2, 0.1, "c"
@@ -39,7 +38,7 @@ async def test_steps_come_back_as_they_were(make_run: Make):  # noqa: F811
 
 
 async def test_what_json_has_no_form_for_is_told_in_words_and_numbers_that_are_none_are_unknown(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
 ):
     """An object whose repr raises, too."""
 
@@ -56,7 +55,7 @@ async def test_what_json_has_no_form_for_is_told_in_words_and_numbers_that_are_n
     assert steps[1].arguments == "{'x': nan}"
 
 
-async def test_a_value_beyond_a_megabyte_keeps_its_head_and_tail(make_run: Make):  # noqa: F811
+async def test_a_value_beyond_a_megabyte_keeps_its_head_and_tail(make_run: Make):
     """And says how much is missing; one below it is whole."""
     text = "<" + "x" * (2 * VALUE) + ">"
     long, fits = await kept(make_run, Step("tool", "a", result=text), Step("tool", "b", "y" * 9999))
@@ -74,7 +73,7 @@ def test_secrets_are_taken_out_before_steps_are_compressed():
     assert b"abcdefghijklmnop" not in zlib.decompress(data)
 
 
-async def test_the_steps_of_another_take_are_not_read(make_run: Make, tmp_path: Path):  # noqa: F811
+async def test_the_steps_of_another_take_are_not_read(make_run: Make, tmp_path: Path):
     """Those of the latest one count; a result without steps has none."""
     run = await make_run([result(0, steps=(Step("tool", "a"), Step("tool", "b")))])
     with closing(sqlite3.connect(run.path)) as db:
@@ -86,7 +85,7 @@ async def test_the_steps_of_another_take_are_not_read(make_run: Make, tmp_path: 
 
 
 @pytest.mark.parametrize("damage", [b"no zlib", b"", 7])
-async def test_damaged_steps_are_told(make_run: Make, damage: Any):  # noqa: F811
+async def test_damaged_steps_are_told(make_run: Make, damage: Any):
     """In one message, which names the file."""
     run = await make_run([result(0, steps=(Step("tool", "a"), Step("tool", "b")))])
     with closing(sqlite3.connect(run.path)) as db:

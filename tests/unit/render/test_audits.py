@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import count as counting
 
 import pytest
-from tests.unit.conftest import Make, make_run
+from tests.runs import Make
 from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.analysis.trust.audit import Audit
@@ -22,8 +22,6 @@ from evenhand.core.run import AnswerDetails, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.render.calibration_text import calibration_lines
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 REFUSAL = "I'm sorry, I can't help with that."
 JUDGE = "gpt-5-2026"

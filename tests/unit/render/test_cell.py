@@ -5,7 +5,7 @@ import tracemalloc
 from dataclasses import replace
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.summaries.grid import Grid, column_names
 from evenhand.core.errors import UsageError

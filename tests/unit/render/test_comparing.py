@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 import evenhand
 from evenhand.analysis.comparison.comparison_sides import Column

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import ID, SUMMARIES, Make, result, summaries
+from tests.runs import ID, SUMMARIES, Make, result, summaries
 
 from evenhand.core.errors import Problem
 from evenhand.core.plan import CallEstimate, RunOptions

@@ -6,7 +6,7 @@ import tracemalloc
 from dataclasses import replace
 
 import pytest
-from tests.unit.conftest import ID, SUMMARIES, Make, result
+from tests.runs import ID, SUMMARIES, Make, result
 
 from evenhand.core.encoding import encode
 from evenhand.core.run import TrialError

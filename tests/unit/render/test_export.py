@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import TrialError

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand import EvalSet, Message, run
 from evenhand.analysis.summaries.grid import Grid

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
 from evenhand.analysis.trust.calibrated import judged_rates, judged_rows
@@ -51,8 +51,6 @@ from evenhand.store.labels.stored_draws import (
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.head import head
-
-__all__ = ["make_run"]
 
 BODY = {"model": "judge-1", "temperature": 0, "messages": [{"role": "user", "content": "?"}]}
 ONE = (Variant(0, "p", "m"),)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, make_run
+from tests.runs import Make
 from tests.unit.render.test_judge_trust import judge_call, judged, label
 
 from evenhand.analysis.trust.calibration import calibrate
@@ -18,8 +18,6 @@ from evenhand.render.comparing import compare
 from evenhand.render.judged_rates import judged_lines
 from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 CASES = 10
 

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.core.wording.ink import Ink
 from evenhand.render.console import cells_json, show_trial

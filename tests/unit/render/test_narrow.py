@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.filters.where import cell_rows, narrow
 from evenhand.analysis.summaries.grid import Grid

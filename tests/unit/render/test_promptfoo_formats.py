@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.core.run import AnswerDetails, Judged
 from evenhand.core.score import Outcome

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
 from evenhand.analysis.gates.baseline_making import baseline_of

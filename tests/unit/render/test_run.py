@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.score import Outcome

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.unit.conftest import Make, make_run
+from tests.runs import Make
 from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.analysis.trust.calibration import calibrate
@@ -21,8 +21,6 @@ from evenhand.core.variant import Variant
 from evenhand.render.calibration_text import calibration_lines
 from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 
 def sure_or_not(trial: TrialResult) -> TrialResult:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, make_run
+from tests.runs import Make
 from tests.unit.render.test_judge_trust import a_run
 
 from evenhand.analysis.trust.calibrated import judged_rates
@@ -27,8 +27,6 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 
 def unsure(trial: TrialResult) -> TrialResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.conftest import SUMMARIES, result
+from tests.runs import SUMMARIES, result
 
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome

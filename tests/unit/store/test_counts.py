@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.store.test_journal import meta
 
 from evenhand.core.run import CallEnd, CallStart
@@ -12,8 +12,6 @@ from evenhand.core.variant import Variant
 from evenhand.stats.tallies import tally_of
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 TWO = (Variant(0, "p", "m"), Variant(1, "p", "n"))
 

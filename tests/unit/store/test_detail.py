@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.definition import Definition
@@ -31,8 +31,6 @@ from evenhand.store.journal import Journal
 from evenhand.store.labels.stored_labels import NewLabel, append_labels
 from evenhand.store.runfile import RunFile, digest_of
 from evenhand.store.writer import PART, TRIAL
-
-__all__ = ["make_run"]
 
 FULL = TrialResult(
     index=0,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.requirement import PASSED, Bound, Requirement
@@ -16,8 +16,6 @@ from evenhand.core.variant import Variant
 from evenhand.store.journal import Journal
 from evenhand.store.merging import merge
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 
 async def two(make: Make, **more: Any) -> list[Path]:

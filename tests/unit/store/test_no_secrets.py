@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import result
+from tests.runs import result
 
 from evenhand.core.run import CallEnd, CallStart, RunMeta
 from evenhand.core.secrets import HIDDEN, Secrets, known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.core.expect import named_scores
 from evenhand.core.run import TrialError, TrialResult
@@ -12,8 +12,6 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.columns import parts
-
-__all__ = ["make_run"]
 
 TWO = (Variant(0, "a", "m"), Variant(1, "b", "m"))
 FORM = Outcome("form", "pass", 1.0, named={"style": 1.0})

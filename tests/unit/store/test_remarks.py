@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.encoding import encode
@@ -17,8 +17,6 @@ from evenhand.store.journal import Journal
 from evenhand.store.labels.exchange import add_said, read_said, write_said
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 
 def _remarks(path: Path) -> tuple[Remarks, str]:

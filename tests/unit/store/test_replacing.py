@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
@@ -24,8 +24,6 @@ from evenhand.store.replacing import LOOKED_AT, beside, created, replace_file, r
 from evenhand.wings.remotes.commands.remote_runs import fetch
 from evenhand.wings.remotes.opening import FolderObjects, ObjectRemote
 from evenhand.wings.remotes.pushing import push
-
-__all__ = ["make_run"]
 
 WRITERS = """
 import sys
@@ -64,6 +62,7 @@ def killed(*places: Path) -> None:
 
 
 def names(folder: Path) -> list[str]:
+    """What is in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 
 def rated(index: int, low: float, high: float) -> TrialResult:

@@ -12,8 +12,7 @@ import pytest
 from evenhand.core.errors import ConfigError
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.testing import Rule, Script, shapes
-from evenhand.testing.schema_examples import example_of
-from evenhand.testing.script import FAULTS, ScriptedRequest
+from evenhand.testing.script import FAULTS, ScriptedRequest, example_of
 
 
 def asked(text: str, **more: str) -> ScriptedRequest:

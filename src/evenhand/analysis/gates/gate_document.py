@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import field
 
-from evenhand.analysis.gates.gate_results import Advice, GateVerdict
+from evenhand.analysis.gates.gate_results import Advice, GateVerdict, Stopping
 from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
@@ -120,27 +120,6 @@ class GateRow(Record, frozen=True, kw_only=True):
     ] = ()
 
 
-class GateStopping(Record, frozen=True, kw_only=True):
-    """What became of a gate that was to run a part of its cases, or to stop as soon as it is decided."""
-
-    stopped: Annotated[bool, Key("as above")]
-    cases: Annotated[int, Key("that were looked at, one after the other", "cases")]
-    of: Annotated[int, Key("that there are", "cases")]
-    seed: Annotated[int, Key("of their order")] = 0
-    open: Annotated[
-        Sequence[str], Key("metrics that only all cases can decide: their scale isn't known")
-    ] = ()
-    sampled: Annotated[
-        bool, Key("whether only a part of the cases was to be run (`--sample`, `--budget`)")
-    ] = False
-    looks: Annotated[
-        int,
-        Key(
-            "how often it was to be looked at, which the intervals allow for; 0 without `--stop-when-decided`"
-        ),
-    ] = 0
-
-
 class GateDocument(Record, frozen=True, kw_only=True):
     """A gate."""
 
@@ -158,7 +137,7 @@ class GateDocument(Record, frozen=True, kw_only=True):
     ] = None
     stopped: Annotated[bool, Key("whether it ended before its last case")] = False
     stopping: Annotated[
-        GateStopping | None,
+        Stopping | None,
         Key("how far it went", null="without `--stop-when-decided`, `--sample` and `--budget`"),
     ] = None
     margin: Annotated[float, Key("how much worse is accepted", "the metric's")]

@@ -81,26 +81,25 @@ class GateResult(Record, frozen=True, kw_only=True):
     failed: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class Stopping(Record, frozen=True):
-    """What became of a gate that was to run a part of its cases, or to stop as soon as it is decided.
+class Stopping(Record, frozen=True, kw_only=True):
+    """What became of a gate that was to run a part of its cases, or to stop as soon as it is decided."""
 
-    Attributes:
-        stopped: Whether it ended before its last case.
-        cases: How many cases were looked at.
-        of: How many there are.
-        seed: Of their order.
-        open: Metrics on no known scale, of which nothing is said before the last case.
-        sampled: Whether no more than a part was to be run.
-        looks: How often it was to be looked at; 0 where it was not to stop as soon as it is decided.
-    """
-
-    stopped: bool
-    cases: int
-    of: int
-    seed: int
-    open: tuple[str, ...] = ()
-    sampled: bool = False
-    looks: int = 0
+    stopped: Annotated[bool, Key("as above")]
+    cases: Annotated[int, Key("that were looked at, one after the other", "cases")]
+    of: Annotated[int, Key("that there are", "cases")]
+    seed: Annotated[int, Key("of their order")] = 0
+    open: Annotated[
+        Sequence[str], Key("metrics that only all cases can decide: their scale isn't known")
+    ] = ()
+    sampled: Annotated[
+        bool, Key("whether only a part of the cases was to be run (`--sample`, `--budget`)")
+    ] = False
+    looks: Annotated[
+        int,
+        Key(
+            "how often it was to be looked at, which the intervals allow for; 0 without `--stop-when-decided`"
+        ),
+    ] = 0
 
 
 class Gate(Record, frozen=True, kw_only=True):

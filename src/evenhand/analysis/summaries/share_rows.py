@@ -7,6 +7,8 @@ from typing import Annotated
 from evenhand.analysis.summaries.rates import share_row
 from evenhand.core.document import Key
 from evenhand.core.record import Record
+from evenhand.core.wording.words import interval, percent
+from evenhand.stats.correction import Estimate
 from evenhand.stats.tallies import Share
 
 _OPEN, _NOTHING = "errors leave it open, or nothing counts", "nothing counts"
@@ -62,6 +64,19 @@ class Chance(Record, frozen=True, kw_only=True):
             low=share.low,
             high=share.high,
         )
+
+
+class EstimatedShare(Record, frozen=True, kw_only=True):
+    """A share that is estimated from a draw."""
+
+    value: Annotated[float, Key("from 0 to 1", "share")]
+    low: Annotated[float, Key("the lower end of its 95 % interval", "share")]
+    high: Annotated[float, Key("the upper end", "share")]
+
+
+def percent_within(share: Estimate | EstimatedShare) -> str:
+    """A share with its interval: `9 % [4–16]`."""
+    return f"{percent(share.value)} [{interval(share.low, share.high)}]"
 
 
 def share_of(share: Share | None) -> ShareRow:

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from evenhand.analysis.summaries.share_rows import Chance
 from evenhand.analysis.trust.audit import CalibrationAudit
 from evenhand.analysis.trust.trust_rules import UNLIKELY, Evidence
-from evenhand.core.document import Key
+from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.stats.paired_scores import PairedScores, Spread
 from evenhand.stats.weighted import UniformLabels
@@ -50,14 +50,7 @@ class CalibrationUniform(Record, frozen=True, kw_only=True):
 
     def labels(self) -> UniformLabels:
         """The labels as they were computed when the calibration was made."""
-        return UniformLabels(
-            both_pass=self.both_pass,
-            missed=self.missed,
-            excused=self.excused,
-            both_fail=self.both_fail,
-            rate=self.rate,
-            size=self.size,
-        )
+        return UniformLabels(**as_object(self))
 
 
 class CalibrationMeans(Record, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from evenhand.analysis.summaries.share_rows import percent_within
 from evenhand.analysis.trust.audit import Audit, not_applicable
 from evenhand.analysis.trust.judgements.judged import (
     JudgedMetric,
@@ -15,7 +16,7 @@ from evenhand.analysis.trust.judgements.judged import (
 )
 from evenhand.core.encoding import digest, encode
 from evenhand.core.run import TrialResult
-from evenhand.core.wording.words import count, interval, percent
+from evenhand.core.wording.words import count
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import clopper_pearson
@@ -66,7 +67,9 @@ def order_audits(metric: JudgedMetric) -> tuple[Audit, Audit]:
         why = "the judge was asked for no preferences"
         return not_applicable("orders", why), not_applicable("position", why)
     share = Estimate(consistent / pairs, *clopper_pearson(consistent, pairs))
-    words = f"the same preference in both orders for {_share(share)} of {count(pairs, 'pair')}"
+    words = (
+        f"the same preference in both orders for {percent_within(share)} of {count(pairs, 'pair')}"
+    )
     same = Audit(
         name="orders", result="measured", words=words, measure="share", estimate=share, items=pairs
     )
@@ -81,7 +84,7 @@ def _position(first: int, second: int) -> Audit:
             f"{count(n, 'preference')} depended on position, and it takes {FEWEST_PAIRS}",
         )
     share = Estimate(first / n, *clopper_pearson(first, n))
-    words = f"of {count(n, 'pair')} whose verdict depends on position, {_share(share)} go to the first text"
+    words = f"of {count(n, 'pair')} whose verdict depends on position, {percent_within(share)} go to the first text"
     return Audit(
         name="position",
         result="not shown",
@@ -148,7 +151,7 @@ def _repeats(votes: Votes) -> Audit:
     share = Estimate(*mean)
     both = sum(one < 1 for one in again)
     words = (
-        f"the same verdict for {_share(share)} of pairs of answers to the same question; "
+        f"the same verdict for {percent_within(share)} of pairs of answers to the same question; "
         f"{both:,} of {count(len(again), 'question')} asked more than once got both verdicts"
     )
     return Audit(
@@ -165,7 +168,3 @@ def _agreement(verdicts: Sequence[bool]) -> float:
     """The share of pairs of verdicts that are the same."""
     n, passed = len(verdicts), sum(verdicts)
     return 1 - 2 * passed * (n - passed) / (n * (n - 1))
-
-
-def _share(share: Estimate) -> str:
-    return f"{percent(share.value)} [{interval(share.low, share.high)}]"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from evenhand.core.case import Case
 from evenhand.core.definition import brief
-from evenhand.core.editing import CannotAsk, editable_data
+from evenhand.core.editing import CannotAsk, editable_data, models_among
 from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
@@ -49,10 +49,8 @@ class SetEditor(Record, frozen=True, kw_only=True):
         models: dict[int, str] = {}
         answering: int | None = None
         if body.model is not None and "model" in asked_of(body.evals, body.eval):
-            for variant, other in self.variants:
-                if other.model is not None and variant.model not in models.values():
-                    models[variant.index] = variant.model
-            answering = next((i for i, name in models.items() if name == trial.variant.model), None)
+            with_model = (variant for variant, other in self.variants if other.model is not None)
+            models, answering = models_among(with_model, trial.variant.model)
         if len(prompts) != 1 and not values and answering is None:
             raise CannotAsk(
                 "this cell's code holds its prompt, its data and its model: there is nothing to edit"

@@ -14,6 +14,7 @@ from typing import Any, cast
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import ConfigError, JudgeError, Problem, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_schema import TEXT, TEXTS, strict_object
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Model
 from evenhand.core.provider import Provider
@@ -25,6 +26,7 @@ from evenhand.doors.eval_sets.preparing import (
     Prepared,
     destination,
     earlier_attempt,
+    kept_beside,
     settled,
     written,
 )
@@ -34,7 +36,6 @@ from evenhand.scorers.judge_reply import the_object
 from evenhand.scorers.judging import ask_judge
 from evenhand.scorers.metrics.text import words
 from evenhand.scorers.rag.verdicts import found_in, plain
-from evenhand.store.run_lookup import home_for
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
 LONGEST = 40_000
@@ -43,19 +44,8 @@ NEAR = 0.8
 """Two questions of one document whose words have this much in common ask the same."""
 
 
-def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The JSON Schema of an object that has all of these, and nothing else."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*properties],
-        "additionalProperties": False,
-    }
-
-
-_TEXT = {"type": "string"}
-_PAIR = _object(quotes={"type": "array", "items": _TEXT}, question=_TEXT, answer=_TEXT)
-_SCHEMA = _object(pairs={"type": "array", "items": _PAIR})
+_PAIR = strict_object(quotes=TEXTS, question=TEXT, answer=TEXT)
+_SCHEMA = strict_object(pairs={"type": "array", "items": _PAIR})
 
 
 class Pair(Record, frozen=True):
@@ -71,11 +61,8 @@ def generate(
     *,
     model: str | Provider,
     per_document: int = 5,
+    settings: Settings,
     source: Path | None = None,
-    concurrency: int | None = None,
-    cache: bool | None = None,
-    max_cost_usd: float | None = None,
-    home: Path | None = None,
     to: Path | None = None,
 ) -> Prepared:
     """Writes cases about documents, and waits for it.
@@ -87,11 +74,8 @@ def generate(
         documents: Files and folders of them, in UTF-8; or texts by name.
         model: Who writes.
         per_document: How many questions of each document, or piece of 40,000 characters of it.
+        settings: How it is run.
         source: The folder that the run is kept beside; the current folder by default.
-        concurrency: Documents in flight.
-        cache: Whether replies may come from the cache.
-        max_cost_usd: No call is sent that could take it past this.
-        home: The folder that keeps runs.
         to: The file that the cases are written to; it stays as it is if there are none.
 
     Raises:
@@ -128,12 +112,7 @@ def generate(
             **destination(to),
         },
     )
-    settings = Settings(
-        home=home or home_for(place),
-        concurrency=concurrency,
-        cache=cache,
-        max_cost_usd=max_cost_usd,
-    )
+    settings = kept_beside(place, settings)
     earlier = earlier_attempt(plan, settings)
     with settled(plan, settings, earlier) as run:
         errors: dict[str, str] = {}
@@ -157,18 +136,14 @@ def generate(
                 near.append(bag)
                 case = _case(pair, trial.metadata, output["by"])
                 cases[case.id] = case
-        totals = run.totals()
         prepared = Prepared(
             data=Dataset(cases.values(), "generated"),
             errors=errors,
             asked=len(pieces),
             dropped=dropped,
-            cost_usd=totals.cost_usd,
-            calls=totals.calls,
-            in_doubt=len(run.in_doubt()),
             recovered=earlier.unwritten,
         )
-        return written(prepared, run.path, to)
+        return written(prepared, run, to)
 
 
 class _Writing(Record, frozen=True):

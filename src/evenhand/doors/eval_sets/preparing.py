@@ -70,9 +70,9 @@ class Prepared(Record, frozen=True, kw_only=True):
     data: Dataset
     errors: Mapping[str, str]
     asked: int
-    dropped: int
-    cost_usd: float | None
-    calls: int
+    dropped: int = 0
+    cost_usd: float | None = None
+    calls: int = 0
     in_doubt: int = 0
     recovered: bool = False
 
@@ -82,11 +82,8 @@ def enrich(
     *,
     judge: str | Provider | None = None,
     parts: Sequence[str] = PARTS,
+    settings: Settings,
     source: Path | None = None,
-    concurrency: int | None = None,
-    cache: bool | None = None,
-    max_cost_usd: float | None = None,
-    home: Path | None = None,
     to: Path | None = None,
 ) -> Prepared:
     """Finds what is not yet stored with the cases, and waits for it. What is stored is left as it is.
@@ -95,11 +92,8 @@ def enrich(
         data: The cases.
         judge: Who is asked; the project's judge by default.
         parts: Which facts: `reference_claims`, `entities`, `sub_questions`.
+        settings: How it is run.
         source: The file that they are from: the run is kept beside it.
-        concurrency: Cases in flight.
-        cache: Whether replies may come from the cache.
-        max_cost_usd: No call is sent that could take it past this.
-        home: The folder that keeps runs.
         to: The file that the cases are written to.
 
     Raises:
@@ -128,12 +122,7 @@ def enrich(
         models,
         config={"parts": list(parts), "judge": models.judge.id, **destination(to)},
     )
-    settings = Settings(
-        home=home or home_for(place),
-        concurrency=concurrency,
-        cache=cache,
-        max_cost_usd=max_cost_usd,
-    )
+    settings = kept_beside(place, settings)
     earlier = earlier_attempt(plan, settings)
     with settled(plan, settings, earlier) as run:
         results = {trial.index: trial for trial in run.trials()}
@@ -145,20 +134,13 @@ def enrich(
                 errors[case.id] = trial.error.message if trial.error else trial.reason
             more = trial.output if trial is not None and isinstance(trial.output, dict) else {}
             cases.append(replace(case, metadata={**case.metadata, **more}) if more else case)
-        totals = run.totals()
-        calls = sum(trial.calls > 0 for trial in results.values())
-        doubts = len(run.in_doubt())
         prepared = Prepared(
             data=Dataset(cases, data.name),
             errors=errors,
-            asked=calls,
-            dropped=0,
-            cost_usd=totals.cost_usd,
-            calls=totals.calls,
-            in_doubt=doubts,
+            asked=sum(trial.calls > 0 for trial in results.values()),
             recovered=earlier.unwritten,
         )
-        return written(prepared, run.path, to)
+        return written(prepared, run, to)
 
 
 class _Enriching(Record, frozen=True):
@@ -202,6 +184,11 @@ def destination(to: Path | None) -> Mapping[str, str]:
     return {} if to is None else {UNWRITTEN: str(to)}
 
 
+def kept_beside(place: Path, settings: Settings) -> Settings:
+    """The settings, with the folder of runs of a file or a folder where they name none."""
+    return changed(settings, home=settings.home or home_for(place))
+
+
 def earlier_attempt(plan: Plan, settings: Settings) -> Earlier:
     """The latest attempt at a plan that did not come to its end."""
     assert settings.home is not None  # noqa: S101 (whoever plans says where)
@@ -230,8 +217,8 @@ def settled(plan: Plan, settings: Settings, earlier: Earlier) -> Run:
     return Run.open(finished.path)
 
 
-def written(prepared: Prepared, run: Path, to: Path | None) -> Prepared:
-    """Writes the cases to the file that they were asked for, and notes that in their run.
+def written(prepared: Prepared, run: Run, to: Path | None) -> Prepared:
+    """Writes the cases to the file that they were asked for, notes that in their run, and adds what the run came to.
 
     Raises:
         UsageError: The file cannot be written.
@@ -242,8 +229,9 @@ def written(prepared: Prepared, run: Path, to: Path | None) -> Prepared:
         with contextlib.suppress(
             StoreError
         ):  # the next attempt uses its replies once more, and says so
-            remark(run, {"note": f"written to {to}"})
-    return prepared
+            remark(run.path, {"note": f"written to {to}"})
+    totals, doubts = run.totals(), len(run.in_doubt())
+    return changed(prepared, cost_usd=totals.cost_usd, calls=totals.calls, in_doubt=doubts)
 
 
 def _stopped(finished: Finished) -> EvenhandError:

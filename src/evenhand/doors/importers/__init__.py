@@ -16,14 +16,15 @@ from evenhand.core.score import Outcome
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_cases import alone, fields_of, line_of, tell_unread
-from evenhand.doors.importers.foreign_files import Found, find, moment_of
-from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
+from evenhand.doors.importers.foreign_files import Found, began_at, find, moment_of
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of, state_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import (
     RecordedDataset,
     Recordings,
     each_once,
     numbered,
+    only_variant,
     recorded_dataset,
     recordings,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "UsageError",
     "Variant",
     "alone",
+    "began_at",
     "case_id",
     "each_once",
     "fields_of",
@@ -53,10 +55,12 @@ __all__ = [
     "line_of",
     "moment_of",
     "numbered",
+    "only_variant",
     "outcome_of",
     "read_values",
     "recorded_dataset",
     "recordings",
     "shown",
+    "state_of",
     "tell_unread",
 ]

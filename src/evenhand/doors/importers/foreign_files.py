@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from pathlib import Path
@@ -225,6 +225,16 @@ def moment_of(text: str) -> float | None:
     except (ValueError, OverflowError):
         return None
     return seconds if 0 <= seconds <= LAST_SECOND else None
+
+
+def began_at(where: str, notes: Notes, own: str, rows: Iterable[str] = ()) -> float:
+    """When a run began: by its own time, or else the earliest of its rows'; 1970 where none is said, which is noted."""
+    moments = (moment_of(own), *map(moment_of, rows))
+    known = [moment for moment in moments if moment is not None]
+    if not known:
+        notes.changed(where, "says no time: the run is dated 1970")
+        return 0.0
+    return min(known) if moments[0] is None else moments[0]
 
 
 def dated(path: Path, where: str, notes: Notes) -> float:

@@ -8,12 +8,12 @@ decided.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import field
 
 from evenhand.core.record import Record
-from evenhand.core.score import Outcome, usable
+from evenhand.core.score import Outcome, State, usable
 from evenhand.languages.documents.foreign import Notes, shown
 
 
@@ -72,6 +72,13 @@ def outcome_of(one: ForeignScore, notes: Notes) -> Outcome:
     reason = one.reason or f"measured: {number:g}"
     named = {one.name: number}
     return Outcome(one.name, "not_applicable", None, reason, named=named, metadata=metadata)
+
+
+def state_of(outcomes: Sequence[Outcome], *, failed: bool = False) -> State | None:
+    """The outcome of a trial of which its tool says none; None for what its outcomes come to."""
+    if failed:
+        return "error"
+    return None if outcomes else "not_applicable"
 
 
 def _no_number(one: ForeignScore, metadata: dict[str, object], notes: Notes) -> Outcome:

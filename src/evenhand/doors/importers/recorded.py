@@ -10,6 +10,7 @@ from pathlib import Path
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
+from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.imported import Imported, ImportedRun, ImportedTrial, RecordedRun
 from evenhand.languages.documents.foreign import Note, Notes, Part, shown
@@ -87,6 +88,17 @@ def recorded_dataset(
     cases = each_once(map(case_of, rows), where, notes)
     notes.translated(where, f"dataset {shown(name)}, {count(len(cases), noun)}")
     return RecordedDataset(name, cases, where)
+
+
+def only_variant(model: str, name: str) -> Variant:
+    """The variant of a run that has one: the model, or the run's name where it isn't known."""
+    return Variant(0, "", model or name, "", model)
+
+
+def commonest_model(trials: Iterable[ImportedTrial]) -> str:
+    """The model that most trials name; empty where none does."""
+    models = Counter(one.model for one in trials if one.model)
+    return models.most_common(1)[0][0] if models else ""
 
 
 def numbered(trials: Iterable[ImportedTrial]) -> Iterator[ImportedTrial]:

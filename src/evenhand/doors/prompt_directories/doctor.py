@@ -240,7 +240,6 @@ class Audit(Record, frozen=True, kw_only=True):
         contradict: The run says something else.
         unbound: The row names no run: it is from before rows did, or was written by hand.
         superseded: The run was gone on with, and a later row is of it; or the row is a copy.
-        rowless: Runs here of this prompt that no row is of.
     """
 
     agree: int = 0
@@ -248,7 +247,6 @@ class Audit(Record, frozen=True, kw_only=True):
     contradict: int = 0
     unbound: int = 0
     superseded: int = 0
-    rowless: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = {
@@ -285,7 +283,6 @@ def audited(prompt: PromptFolder, evidence: Evidence, runs: KeptRuns, findings: 
         contradict=counts["contradicts"],
         unbound=counts["unbound"],
         superseded=counts["superseded"],
-        rowless=rowless,
     )
 
 

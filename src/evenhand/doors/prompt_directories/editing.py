@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from evenhand.core.editing import CannotAsk, editable_data
+from evenhand.core.editing import CannotAsk, editable_data, models_among
 from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial
 from evenhand.core.record import Record
 from evenhand.doors.prompt_directories.hooks import is_hook
@@ -39,13 +39,13 @@ class PromptsEditor(Record, frozen=True):
         notes = ["This is no evidence of the prompt: what is asked is not what its files say."]
         if body.guard is not None and is_hook(body.guard):
             notes.append("guard.sh sees the edited inputs, and its variables go over them.")
-        models: dict[int, str] = {}
-        for suite in self.suites:
-            names = {case.model for case in suite.cases}
-            for variant in suite.variants:
-                if variant.axes["model"] in names and variant.model not in models.values():
-                    models[variant.index] = variant.model
-        answering = next((i for i, name in models.items() if name == trial.variant.model), None)
+        answered = (
+            variant
+            for suite in self.suites
+            for variant in suite.variants
+            if variant.axes["model"] in {case.model for case in suite.cases}
+        )
+        models, answering = models_among(answered, trial.variant.model)
         return Editable(
             prompt=body.prompt.template,
             values=values,

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.core.editing import CannotAsk, editable_data
+from evenhand.core.editing import CannotAsk, editable_data, models_among
 from evenhand.core.encoding import encode
 from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial, Selection
 from evenhand.core.record import Record
@@ -50,11 +50,8 @@ class FolderEditor(Record, frozen=True):
         if why:
             values = {}
             notes.append(why)
-        models: dict[int, str] = {}
-        for other in self.folder.pairs:
-            if other.variant.model not in models.values():
-                models[other.variant.index] = other.variant.model
-        answering = next((i for i, name in models.items() if name == pair.variant.model), None)
+        variants = (other.variant for other in self.folder.pairs)
+        models, answering = models_among(variants, pair.variant.model)
         if test.subject is not None:
             answering = None
             notes.append(f"The test itself names its model, {test.subject.provider.label}.")

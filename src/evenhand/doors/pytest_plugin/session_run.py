@@ -62,7 +62,6 @@ from evenhand.engine.rate_limits import Limits
 from evenhand.engine.replay.answering import Replay, replay_record
 from evenhand.engine.replay.cassettes import record_cassettes
 from evenhand.engine.strays import holds, threads_over
-from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import Asker, LiveTrial
 from evenhand.languages.documents.project import Project
 from evenhand.providers.app_call import AppCall
@@ -393,7 +392,7 @@ class SessionRun:
             self.notes.append(str(error))
 
     async def _close(self, interrupted: bool) -> None:
-        await threads_over(GRACE_S, self._known)
+        await threads_over(self._known)
         await self._home.close()
         closing = [provider.close() for provider in self._asked.values()]
         # A provider that fails to close must not keep the others open.

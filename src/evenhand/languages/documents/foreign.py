@@ -80,10 +80,6 @@ class Notes:
                     yield Note(kind, str(where), text, cast("int", more))
 
 
-ENDS_EARLY = "is before the start: how long it took is not known"
-"""What to say of an end that cannot be."""
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """An object of a file, and where it stands.
@@ -148,6 +144,16 @@ class Part:
         if number is None or 0 <= number <= LAST_SECOND:
             return number
         return self._wrong(key, number, "number of seconds since 1970")
+
+    def took(self, began: float | None, ended: float | None, end: str) -> float | None:
+        """Seconds between two moments, the second from the key `end`; None where one is missing, or they can't be."""
+        if began is None or ended is None:
+            return None
+        if ended < began:
+            where = f"{self.where}.{end}"
+            self.notes.left_out(where, "is before the start: how long it took is not known")
+            return None
+        return ended - began
 
     def truth(self, key: str) -> bool | None:
         """True or false; None where it is neither."""

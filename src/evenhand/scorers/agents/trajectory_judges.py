@@ -22,7 +22,6 @@ from evenhand.scorers.judge_reply import ruled
 from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
-    Judge,
     answer_details,
     answer_schema,
     ask_judge,
@@ -61,7 +60,6 @@ class AchievesGoal(AsksJudge):
     traits: ClassVar[Traits] = Traits(gives="verdict")
     goal: str
     context: str = field(default="", kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     unsure_below: float = field(default=UNSURE, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -91,7 +89,6 @@ class TrajectoryPasses(AsksJudge):
     traits: ClassVar[Traits] = Traits(gives="verdict")
     criteria: str
     context: str = field(default="", kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     unsure_below: float = field(default=UNSURE, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -11,7 +11,6 @@ from evenhand.core.json_shapes import is_whole
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits, label_of
-from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis, Claims, known_claims
 from evenhand.scorers.rag.claims import Provenance, Support
 from evenhand.scorers.rag.definitions import definitions_for
@@ -53,7 +52,6 @@ class ContextRecall(RagMetric):
     reference: str | None = None
     reference_claims: Claims = field(default=None, kw_only=True, hash=False)
     question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
 
     async def score(self, output: Any, trial: Trial) -> Score:
@@ -103,7 +101,6 @@ class ContextRelevance(RagMetric):
     question: str | None = None
     reference: str | None = field(default=None, kw_only=True)
     reference_claims: Claims = field(default=None, kw_only=True, hash=False)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
 
     async def score(self, output: Any, trial: Trial) -> Score:
@@ -227,7 +224,6 @@ class ContextPrecision(RagMetric):
     relevant: int | None = field(default=None, kw_only=True)
     reference_claims: Claims = field(default=None, kw_only=True, hash=False)
     question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -294,7 +290,6 @@ class ContextUtilization(RagMetric):
 
     contexts: Contexts = field(default=None, hash=False)
     question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         answer, passages = answer_in(output), contexts_of(self.contexts, trial)

@@ -9,7 +9,6 @@ from evenhand.core.expect import Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.scorers.constructor_checks import need_number
-from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis, Claims, known_claims
 from evenhand.scorers.rag.claims import Claim, ClaimVerdict, Statements, Support
 from evenhand.scorers.rag.definitions import definitions_for
@@ -50,7 +49,6 @@ class Correctness(RagMetric):
     beta: float = field(default=1.0, kw_only=True)
     veto: bool = field(default=False, kw_only=True)
     question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
     embedder: Embedder | None = field(default=None, kw_only=True, repr=False)
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis, known_entities
 from evenhand.scorers.rag.claims import Entity
 from evenhand.scorers.rag.contexts import retrieved
@@ -48,7 +47,6 @@ class EntityRecall(RagMetric):
         default=None, kw_only=True, hash=False
     )
     question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
 
     async def score(self, output: Any, trial: Trial) -> Score:

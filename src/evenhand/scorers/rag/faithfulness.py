@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Statements, Support
 from evenhand.scorers.rag.definitions import definitions_for
@@ -25,7 +24,6 @@ class _OfClaims(RagMetric):
 
     contexts: Contexts = field(default=None, hash=False)
     question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
 
     async def checked(self, output: Any, trial: Trial) -> tuple[Statements, Support] | str:

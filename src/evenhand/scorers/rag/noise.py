@@ -9,7 +9,6 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis, Claims, known_claims
 from evenhand.scorers.rag.correctness import agreement
 from evenhand.scorers.rag.definitions import definitions_for
@@ -54,7 +53,6 @@ class NoiseSensitivity(RagMetric):
     reference_claims: Claims = field(default=None, kw_only=True, hash=False)
     passages: Literal["relevant", "irrelevant"] = field(default="relevant", kw_only=True)
     question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,6 @@ from evenhand.core.message import Model, Prompt
 from evenhand.core.score import Score
 from evenhand.scorers.judge_prompt import judge_prompt, template
 from evenhand.scorers.judge_reply import yes_or_no
-from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import SUB_QUESTIONS, Provenance, sub_questions_in
 from evenhand.scorers.rag.definitions import definitions_for
@@ -44,7 +43,6 @@ class AnswerRelevance(RagMetric):
     metric: ClassVar[str] = "answer_relevance"
 
     question: str | None = None
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
     embedder: Embedder | None = field(default=None, kw_only=True, repr=False)
 
@@ -101,7 +99,6 @@ class Completeness(RagMetric):
     question: str | None = None
     sub_questions: Sequence[str] | None = field(default=None, kw_only=True, hash=False)
     reference: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
 
     async def score(self, output: Any, trial: Trial) -> Score:

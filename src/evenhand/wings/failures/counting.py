@@ -8,9 +8,10 @@ from typing import Annotated
 
 from evenhand.analysis.reviews.reviewed import Review, reviews_of
 from evenhand.analysis.summaries.column_names import column_names
+from evenhand.analysis.summaries.share_rows import EstimatedShare, percent_within
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
-from evenhand.core.wording.words import clip, count, interval, percent, safe, short_id
+from evenhand.core.wording.words import clip, count, safe, short_id
 from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId
 from evenhand.stats.correction import Estimate
 from evenhand.stats.kind_shares import named_share
@@ -32,21 +33,14 @@ WIDTH = 80
 _NOT_KNOWN = "share unknown: none of its failures is coded, or nothing is reviewed"
 
 
-class KindsShare(Record, frozen=True, kw_only=True):
-    """What `evenhand.failures/1` says of a share."""
-
-    value: Annotated[float, Key("from 0 to 1", "share")]
-    low: Annotated[float, Key("the lower end of its 95 % interval", "share")]
-    high: Annotated[float, Key("the upper end", "share")]
-
-
 class VariantShare(Record, frozen=True, kw_only=True):
     """What `evenhand.failures/1` says of a kind in a variant."""
 
     run: Annotated[str, Key("the run's id")]
     variant: Annotated[str, Key("the variant's name; empty for the only one")]
     share: Annotated[
-        KindsShare | None, Key("of its outputs", null="nothing is reviewed, or no failure is coded")
+        EstimatedShare | None,
+        Key("of its outputs", null="nothing is reviewed, or no failure is coded"),
     ]
 
 
@@ -55,7 +49,8 @@ class TagShare(Record, frozen=True, kw_only=True):
 
     tag: Annotated[str, Key("the tag")]
     share: Annotated[
-        KindsShare | None, Key("of its outputs", null="nothing is reviewed, or no failure is coded")
+        EstimatedShare | None,
+        Key("of its outputs", null="nothing is reviewed, or no failure is coded"),
     ]
 
 
@@ -74,7 +69,7 @@ class KindCount(Record, frozen=True, kw_only=True):
     ]
     judged: Annotated[int, Key("outputs that the judge gave a verdict on", "outputs")]
     share: Annotated[
-        KindsShare | None,
+        EstimatedShare | None,
         Key(
             "of all outputs, as people would code them; the interval allows for what isn't coded",
             null="nothing is reviewed, or no failure is coded",
@@ -101,11 +96,11 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
         ),
     ]
     failed: Annotated[
-        KindsShare | None,
+        EstimatedShare | None,
         Key("of all outputs, those that people say fail", null="nothing is reviewed"),
     ]
     covered: Annotated[
-        KindsShare | None,
+        EstimatedShare | None,
         Key("of all failures, those that a named kind covers", null="no failure is coded"),
     ]
     uncoded: Annotated[
@@ -185,7 +180,7 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
     few = ", too few to say much" if document.reviewed < FEW else ""
     yield f"{document.reviewed:,} of {count(document.outputs, 'output')} reviewed{few}"
     if document.failed is not None:
-        yield f"failed according to people: {share_words(document.failed)}"
+        yield f"failed according to people: {percent_within(document.failed)}"
     if document.unread and document.reviewed:
         runs = ", ".join(map(short_id, document.unread))
         judged = any(kind.judge is not None for kind in document.kinds)
@@ -197,7 +192,7 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
         yield f"{count(len(document.uncoded), 'reviewed failure')} not coded yet: {_first(document.uncoded)}"
         yield "  list each under its kinds, or under without_kind; until then, intervals are wider"
     if document.covered is not None:
-        yield f"named kinds cover an estimated {share_words(document.covered)} of failures"
+        yield f"named kinds cover an estimated {percent_within(document.covered)} of failures"
     silent = max(
         (document.outputs - k.judged for k in document.kinds if k.judge is not None), default=0
     )
@@ -210,18 +205,18 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
             if document.reviewed
             else "nothing has been reviewed"
         )
-        share = unknown if one.share is None else share_words(one.share)
+        share = unknown if one.share is None else percent_within(one.share)
         judge = "" if one.judge is None else f", the judge {one.judge:,} of {one.judged:,}"
         uncoded = f" ({one.uncoded:,} not coded)" if one.uncoded else ""
         open_ = "" if one.ratified else "  (not ratified)"
         yield f"  {safe(one.name):<{width}}  {share}  people {one.people:,}{uncoded}{judge}{open_}"
         for each in one.variants:
-            value = _NOT_KNOWN if each.share is None else share_words(each.share)
+            value = _NOT_KNOWN if each.share is None else percent_within(each.share)
             name = clip(safe(named_variant(each, one.variants)), WIDTH)
             yield f"  {'':<{width}}    {name}: {value}"
         for each in one.tags if 1 < len(one.tags) <= LISTED else ():
             if each.share is not None:
-                yield f"  {'':<{width}}    {clip(safe(each.tag), WIDTH)}: {share_words(each.share)}"
+                yield f"  {'':<{width}}    {clip(safe(each.tag), WIDTH)}: {percent_within(each.share)}"
     yield from change_lines(document.runs, document.changes, document.moves)
 
 
@@ -320,10 +315,5 @@ def _first(notes: Sequence[str]) -> str:
     return ", ".join(notes[:LISTED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def _as_share(estimate: Estimate | None) -> KindsShare | None:
-    return estimate and filled(KindsShare, estimate)
-
-
-def share_words(share: KindsShare) -> str:
-    """A share with its interval: `9 % [4–16]`."""
-    return f"{percent(share.value)} [{interval(share.low, share.high)}]"
+def _as_share(estimate: Estimate | None) -> EstimatedShare | None:
+    return estimate and filled(EstimatedShare, estimate)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.analysis.reviews.reviewed import Review, material_of, reviews_of
+from evenhand.analysis.summaries.share_rows import percent_within
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, percent, short_id
@@ -14,7 +15,11 @@ from evenhand.languages.documents.failures_yml import Codebook, NoteId
 from evenhand.store.replacing import replace_file
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import change_lines
-from evenhand.wings.failures.counting import FailuresDocument, KindCount, named_variant, share_words
+from evenhand.wings.failures.counting import (
+    FailuresDocument,
+    KindCount,
+    named_variant,
+)
 
 MARK = '<meta name="generator" content="evenhand review count">'
 MOST = 5
@@ -55,9 +60,11 @@ def _parts(document: FailuresDocument, runs: Sequence[RunFile], book: Codebook) 
     outputs = count(document.outputs, "output")
     facts = [f"{document.reviewed:,} of {outputs} reviewed by people (run {runs_read})"]
     if document.failed is not None:
-        facts.append(f"{share_words(document.failed)} of outputs fail")
+        facts.append(f"{percent_within(document.failed)} of outputs fail")
     if document.covered is not None:
-        facts.append(f"named kinds cover an estimated {share_words(document.covered)} of failures")
+        facts.append(
+            f"named kinds cover an estimated {percent_within(document.covered)} of failures"
+        )
     yield f'<p class="lead">{text("; ".join(facts))}. In brackets: 95 % intervals.</p>'
     if document.uncoded:
         waiting = count(len(document.uncoded), "reviewed failure")
@@ -79,7 +86,7 @@ def _parts(document: FailuresDocument, runs: Sequence[RunFile], book: Codebook) 
 
 
 def _share(kind: KindCount) -> str:
-    share = "share not known" if kind.share is None else f"{share_words(kind.share)} of outputs"
+    share = "share not known" if kind.share is None else f"{percent_within(kind.share)} of outputs"
     return f"{share}{'' if kind.ratified else ' · not ratified'}"
 
 
@@ -89,7 +96,7 @@ def _parts_of_kind(kind: KindCount) -> Iterator[str]:
         *((one.tag, one.share) for one in kind.tags if len(kind.tags) > 1),
     ]
     cells = [
-        (cell(name), cell(percent(share.value)), cell(share_words(share)))
+        (cell(name), cell(percent(share.value)), cell(percent_within(share)))
         for name, share in rows
         if share is not None
     ]

@@ -7,25 +7,25 @@ spans.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.score import Outcome
-from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_cases import fields_of, line_of, tell_unread
-from evenhand.doors.importers.foreign_files import Found, find, moment_of
-from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
+from evenhand.doors.importers.foreign_files import Found, began_at, find
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of, state_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import (
     RecordedDataset,
     Recordings,
+    commonest_model,
     numbered,
+    only_variant,
     recorded_dataset,
     recordings,
 )
-from evenhand.languages.documents.foreign import ENDS_EARLY, Notes, Part, shown
+from evenhand.languages.documents.foreign import Notes, Part, shown
 
 _HINT = "Save experiments and datasets from Braintrust's API, and name the files."
 _ROW = ("id", "input", "expected", "metadata", "tags", "created", "dataset_id", "_xact_id")
@@ -117,19 +117,13 @@ def _run(id_: str, events: Sequence[Part], about: Part | None) -> ImportedRun | 
             roots[0].where, f"experiment {shown(id_)} itself is not in the files: no name"
         )
     notes.translated(roots[0].where, f"experiment {shown(name or id_)}, rows: {len(trials):,}")
-    created = moment_of(about.text("created")) if about else None
-    if created is None:
-        times = [t for one in roots if (t := moment_of(one.text("created"))) is not None]
-        created = min(times, default=0.0)
-        if not times:
-            notes.changed(roots[0].where, "says no time: the run is dated 1970")
-    models = Counter(one.model for one in trials if one.model)
-    model = models.most_common(1)[0][0] if models else ""
+    own = about.text("created") if about else ""
+    created = began_at(roots[0].where, notes, own, (one.text("created") for one in roots))
     return ImportedRun(
         id=id_,
         title=name or id_,
         created_at=created,
-        variants=[Variant(0, "", model or name or "recorded outputs", "", model)],
+        variants=[only_variant(commonest_model(trials), name or "recorded outputs")],
         trials=trials,
         settings={"name": name, **({"experiment": about.without()} if about else {})},
     )
@@ -174,7 +168,7 @@ def _trial(root: Part, outcomes: Sequence[Outcome], spans: Sequence[Part]) -> Im
     model = next((m for one in (root, *calls) if (m := _model(one))), "")
     return ImportedTrial(
         case=case,
-        outcome="error" if error else None if outcomes else "not_applicable",
+        outcome=state_of(outcomes, failed=bool(error)),
         output=root.value.get("output"),
         error=error,
         outcomes=outcomes,
@@ -211,12 +205,7 @@ def _metric(event: Part, key: str) -> float | None:
 
 def _seconds(root: Part) -> float | None:
     began, ended = _metric(root, "start"), _metric(root, "end")
-    if began is None or ended is None:
-        return None
-    if ended < began:
-        root.notes.left_out(f"{root.where}.metrics.end", ENDS_EARLY)
-        return None
-    return ended - began
+    return root.took(began, ended, "metrics.end")
 
 
 def _tokens(root: Part, calls: Sequence[Part], key: str) -> int | None:

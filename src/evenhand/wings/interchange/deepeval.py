@@ -14,7 +14,6 @@ from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import is_array
 from evenhand.core.score import Outcome
-from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_files import Found, dated, find
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
@@ -22,6 +21,7 @@ from evenhand.doors.importers.recorded import (
     RecordedDataset,
     Recordings,
     numbered,
+    only_variant,
     recorded_dataset,
     recordings,
 )
@@ -167,7 +167,7 @@ def run_of(test_run: Part, path: Path) -> ImportedRun | None:
         id=digest(encode(test_run.value))[:24],
         title=title,
         created_at=dated(path, test_run.where, test_run.notes),
-        variants=[Variant(0, "", model or "recorded outputs", "", model)],
+        variants=[only_variant(model, "recorded outputs")],
         trials=trials,
         took_s=test_run.amount("runDuration"),
         settings=settings,

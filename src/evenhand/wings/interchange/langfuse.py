@@ -6,7 +6,6 @@ https://api.reference.langfuse.com. A run names items and traces; outputs and sc
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -15,15 +14,16 @@ from msgspec import field
 from evenhand.core.case import Case, case_id
 from evenhand.core.json_shapes import is_number
 from evenhand.core.record import MutableRecord
-from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_cases import fields_of, line_of
-from evenhand.doors.importers.foreign_files import Found, find, moment_of
-from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
+from evenhand.doors.importers.foreign_files import Found, began_at, find
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of, state_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import (
     RecordedDataset,
     Recordings,
+    commonest_model,
     numbered,
+    only_variant,
     recorded_dataset,
     recordings,
 )
@@ -117,16 +117,11 @@ def _run(id_: str, run: Part, export: Export) -> ImportedRun | None:
         return None
     trials = list(numbered(_trials(with_trace, export)))
     run.notes.translated(run.where, f"run {shown(name)}, items: {len(trials):,}")
-    models = Counter(one.model for one in trials if one.model)
-    model = models.most_common(1)[0][0] if models else ""
-    created = moment_of(run.text("createdAt"))
-    if created is None:
-        run.notes.changed(f"{run.where}.createdAt", "says no time: the run is dated 1970")
     return ImportedRun(
         id=id_ or name,
         title=title,
-        created_at=created or 0.0,
-        variants=[Variant(0, "", model or name, "", model)],
+        created_at=began_at(f"{run.where}.createdAt", run.notes, run.text("createdAt")),
+        variants=[only_variant(commonest_model(trials), name)],
         trials=trials,
         settings={"name": name, "run": run.without("datasetRunItems")},
     )
@@ -169,11 +164,10 @@ def _trial(link: Part, case: str, scores: Sequence[ForeignScore], export: Export
     error = ""
     if failed is not None and trace.value.get("output") is None:
         error = failed.text("statusMessage") or "Langfuse recorded an error, and no message"
-    state = "error" if error else None if outcomes else "not_applicable"
     own = ("id", "input", "output", "scores", "observations", "latency", "totalCost", "timestamp")
     return ImportedTrial(
         case=case,
-        outcome=state,
+        outcome=state_of(outcomes, failed=bool(error)),
         output=trace.value.get("output"),
         error=error,
         outcomes=outcomes,

@@ -12,19 +12,19 @@ from pathlib import Path
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
-from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_cases import alone, fields_of, line_of, tell_unread
-from evenhand.doors.importers.foreign_files import Found, find, moment_of
-from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
+from evenhand.doors.importers.foreign_files import Found, began_at, find, moment_of
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of, state_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import (
     RecordedDataset,
     Recordings,
     numbered,
+    only_variant,
     recorded_dataset,
     recordings,
 )
-from evenhand.languages.documents.foreign import ENDS_EARLY, Notes, Part, shown
+from evenhand.languages.documents.foreign import Notes, Part, shown
 
 MOST_DOLLARS = 1e9
 _HINT = "Save examples, runs, feedback and projects from LangSmith's API, and name the files."
@@ -140,10 +140,8 @@ def _run(
     elif project is None:
         text = f"the project of experiment {shown(name)} is not in the files: its settings are not known"
         notes.changed(rows[0].where, text)
-    times = [t for one in rows if (t := moment_of(one.text("start_time"))) is not None]
-    started = moment_of(project.text("start_time")) if project else None
-    if started is None and not times:
-        notes.changed(rows[0].where, "says no time: the run is dated 1970")
+    own = project.text("start_time") if project else ""
+    started = began_at(rows[0].where, notes, own, (one.text("start_time") for one in rows))
     dataset = project.text("reference_dataset_id") if project else ""
     model = _model(rows, project)
     trials = list(numbered(_trials(rows, examples, feedback)))
@@ -151,8 +149,8 @@ def _run(
     return ImportedRun(
         id=id_ or digest(*(encode(dict(one.value)) for one in rows))[:24],
         title=names.get(dataset) or name,
-        created_at=started if started is not None else min(times, default=0.0),
-        variants=[Variant(0, "", model or name, "", model)],
+        created_at=started,
+        variants=[only_variant(model, name)],
         trials=trials,
         settings={"name": name, **({"project": project.without()} if project else {})},
     )
@@ -185,7 +183,7 @@ def _trials(
         inputs = row.value.get("inputs")
         yield ImportedTrial(
             case=case,
-            outcome="error" if error else None if outcomes else "not_applicable",
+            outcome=state_of(outcomes, failed=bool(error)),
             output=alone(row.value.get("outputs")),
             error=error,
             outcomes=outcomes,
@@ -203,12 +201,7 @@ def _trials(
 
 def _seconds(row: Part) -> float | None:
     began, ended = moment_of(row.text("start_time")), moment_of(row.text("end_time"))
-    if began is None or ended is None:
-        return None
-    if ended < began:
-        row.notes.left_out(f"{row.where}.end_time", ENDS_EARLY)
-        return None
-    return ended - began
+    return row.took(began, ended, "end_time")
 
 
 def _dollars(row: Part) -> float | None:

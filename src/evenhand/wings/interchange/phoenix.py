@@ -12,14 +12,14 @@ from pathlib import Path
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
-from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_cases import alone, fields_of, line_of, tell_unread
-from evenhand.doors.importers.foreign_files import Found, find, moment_of
-from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
+from evenhand.doors.importers.foreign_files import Found, began_at, find
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of, state_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import (
     RecordedDataset,
     Recordings,
+    only_variant,
     recorded_dataset,
     recordings,
 )
@@ -132,17 +132,15 @@ def _run(path: Path, rows: Sequence[Part], about: Part | None) -> ImportedRun:
     name = (about.text("name") or about.text("project_name") if about else "") or path.stem
     trials = list(_trials(rows))
     notes.translated(rows[0].where, f"experiment {shown(name)}, runs: {len(trials):,}")
-    times = [t for one in rows if (t := moment_of(one.text("start_time"))) is not None]
-    created = moment_of(about.text("created_at")) if about else None
-    if created is None and not times:
-        notes.changed(rows[0].where, "says no time: the run is dated 1970")
+    own = about.text("created_at") if about else ""
+    created = began_at(rows[0].where, notes, own, (one.text("start_time") for one in rows))
     model = metadata.value.get("model") if metadata else None
     model = " ".join(model.split()) if isinstance(model, str) else ""
     return ImportedRun(
         id=id_,
         title=name,
-        created_at=created if created is not None else min(times, default=0.0),
-        variants=[Variant(0, "", model or name, "", model)],
+        created_at=created,
+        variants=[only_variant(model, name)],
         trials=trials,
         settings={"experiment": about.without()} if about else {},
     )
@@ -163,14 +161,15 @@ def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
         places.add((case, repeat))
         inputs = row.value.get("input")
         error = row.said("error")
+        outcomes = [outcome_of(one, row.notes) for one in measured]
         milliseconds = row.amount("latency_ms")
         yield ImportedTrial(
             case=case,
             repeat=repeat,
-            outcome="error" if error else None if measured else "not_applicable",
+            outcome=state_of(outcomes, failed=bool(error)),
             output=alone(row.value.get("output")),
             error=error,
-            outcomes=[outcome_of(one, row.notes) for one in measured],
+            outcomes=outcomes,
             input=alone(inputs),
             expected=alone(row.value.get("reference_output")),
             vars=fields_of(inputs),

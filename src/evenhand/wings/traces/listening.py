@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import logging
 import os
 import secrets
@@ -27,6 +26,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.span import RawSpan
 from evenhand.languages.documents.foreign import Part
+from evenhand.providers.addresses import is_this_machine
 from evenhand.store.home import make_folder
 from evenhand.wings.traces import otlp_json, otlp_protobuf
 from evenhand.wings.traces.run import Traces
@@ -197,7 +197,7 @@ class Listener:
         """Why a request is not answered, by its head alone; None for one that is."""
         host = request.headers.get("Host", "").rpartition(":")[0].strip("[]").lower()
         # DNS rebinding: a page's own name may lead to this machine, and its requests bear that name.
-        if _is_loopback(self._host) and not _is_loopback(host):
+        if is_this_machine(self._host) and not is_this_machine(host):
             return _said(421, "this is not the host that you asked for")
         # Browsers send these; exporters don't.
         if "Origin" in request.headers or request.headers.get("Sec-Fetch-Site", "none") != "none":
@@ -263,13 +263,6 @@ def _bound(host: str, port: int | None) -> socket.socket:
             hint="Name another --port, or none for any that is free.",
         ) from error
     return listening
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _private(path: str, flags: int) -> int:

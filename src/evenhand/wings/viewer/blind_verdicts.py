@@ -15,6 +15,7 @@ from evenhand.analysis.reviews.reviewed import (
     reviews_of,
     to_review,
 )
+from evenhand.analysis.summaries.share_rows import percent_within
 from evenhand.analysis.trust.calibration import calibrations
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.judgements.judged import judgements
@@ -41,7 +42,6 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.record import Record
 from evenhand.core.wording.spreadsheet_cells import as_text
-from evenhand.core.wording.words import interval, percent
 from evenhand.render.calibration_text import labels_line, worth_line
 from evenhand.store.labels.draw import LabelledVerdict, PairAnswer, PairLabel, unordered
 from evenhand.store.labels.label import LONGEST_AUTHOR, LONGEST_NOTE, newest, standing
@@ -144,7 +144,7 @@ def _counted(code: FailureCode) -> str:
     """A failure code, and its share of all outputs that could be drawn."""
     if code.share is None or not code.drawn:
         return f"{code.name}: none of the labelled outputs of the draw"
-    share = f"{percent(code.share.value)} [{interval(code.share.low, code.share.high)}]"
+    share = percent_within(code.share)
     return f"{code.name}: {share}, {code.drawn} of {code.labelled} labelled outputs"
 
 

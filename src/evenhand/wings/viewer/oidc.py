@@ -19,8 +19,9 @@ from urllib.parse import quote, urlencode, urlsplit
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ProviderError, UsageError
 from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.providers.addresses import is_this_machine
 from evenhand.providers.http import transport
-from evenhand.wings.viewer.team_settings import OidcSettings, is_secure, is_this_machine
+from evenhand.wings.viewer.team_settings import OidcSettings, is_secure
 
 ALGORITHMS: Mapping[str, str] = {
     "RS256": "RSA",

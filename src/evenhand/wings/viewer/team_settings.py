@@ -18,6 +18,7 @@ from msgspec import field
 
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
+from evenhand.providers.addresses import is_this_machine
 from evenhand.wings.viewer.roles import Roles
 
 TABLE = "[tool.evenhand.viewer]"
@@ -148,14 +149,6 @@ def is_secure(address: str) -> bool:
     if not host or "@" in parts.netloc or not all("!" <= sign <= "~" for sign in address):
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and is_this_machine(host))
-
-
-def is_this_machine(host: str) -> bool:
-    """Whether a host of an address is this machine's loopback."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class PublicUrl(Record, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.unit.conftest import result
+from tests.runs import result
 
 from evenhand.analysis.comparison.case_tests import CaseTests, case_digest
 

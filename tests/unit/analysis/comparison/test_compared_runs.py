@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.comparison.compared_runs import same_input
 from evenhand.core.definition import Definition

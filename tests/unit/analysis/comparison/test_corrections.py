@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from tests.unit.conftest import make_run, result
+from tests.runs import result
 from tests.unit.render.test_comparing import Pair, runs
 
 from evenhand.analysis.comparison.comparison_sides import Column
@@ -24,7 +24,7 @@ from evenhand.render.comparison import lines as lines_of
 from evenhand.stats.paired_difference import Differences
 from evenhand.stats.tallies import Tally
 
-__all__ = ["make_run", "runs"]
+__all__ = ["runs"]
 
 
 def measured(

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.comparison.compared_runs import compared_runs
 from evenhand.analysis.comparison.comparison_results import Compared
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 CASES, DRAWN = 40, 20
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as with_fields
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.render.test_judge_trust import Verdict, judge_call, judged, label
 
 from evenhand.analysis.comparison.judged_differences import JudgedRun, on_cases_of_both
@@ -21,8 +21,6 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_draw, add_metric_labels
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 TWO = (Variant(0, "old", "m"), Variant(1, "new", "m"))
 

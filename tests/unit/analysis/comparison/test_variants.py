@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.comparison.comparison_sides import Column
 from evenhand.analysis.comparison.variants import point_range, sentences

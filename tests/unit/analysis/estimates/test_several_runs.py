@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.estimates.several_runs import pilot_of_runs
 from evenhand.analysis.trust.power import Power
@@ -18,8 +18,6 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.power_text import lines
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 PLAIN = (Variant(0, "plain", "m", prompt_raw="Answer. {{q}}"),)
 WARM = (Variant(0, "warm", "m", prompt_raw="Answer kindly. {{q}}"),)

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
 from evenhand.analysis.gates.baseline_making import baseline_of
@@ -17,8 +17,6 @@ from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.gate import document, lines
-
-__all__ = ["make_run"]
 
 ONE = (Variant(0, "plain", "m"),)
 

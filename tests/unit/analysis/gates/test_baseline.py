@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.comparison.case_values import CaseIds, read, read_trials
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
@@ -18,8 +18,6 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 TWO = (Variant(0, "plain", "m"), Variant(1, "strict", "m"))
 JUDGED = Outcome(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.runs import Make
 from tests.unit.analysis.gates.test_gate_verdict import ONE, a_run, against, trials, verdicts
-from tests.unit.conftest import Make, make_run
 
 from evenhand.analysis.gates.early_stopping import GateDecider
 from evenhand.analysis.gates.gate_results import Gate
@@ -19,8 +19,6 @@ from evenhand.core.expect import Trial
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.testing.plan import example_of
-
-__all__ = ["make_run"]
 
 
 async def nothing(trial: Trial) -> object:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.runs import Make
 from tests.unit.analysis.gates.test_early_stopping import decided, graded, nothing
 from tests.unit.analysis.gates.test_gate_verdict import ONE, a_run, against, trials, verdicts
-from tests.unit.conftest import Make, make_run
 
 from evenhand.analysis.gates.case_order import CaseOrder
 from evenhand.analysis.gates.early_stopping import GateDecider
@@ -19,8 +19,6 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.render.gate import document, lines
 from evenhand.testing.plan import example_of
-
-__all__ = ["make_run"]
 
 
 def measured(

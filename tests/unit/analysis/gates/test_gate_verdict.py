@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
@@ -20,8 +20,6 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.gate import document, lines
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 ONE = (Variant(0, "plain", "m"),)
 ASKED = [(CallStart(0, "k", 0, "subject", "m", b"{}", None), None)]

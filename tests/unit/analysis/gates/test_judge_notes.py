@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.runs import Make
 from tests.unit.analysis.gates.test_gate_verdict import against
-from tests.unit.conftest import Make, make_run
 from tests.unit.render.test_judge_trust import judge_call, judged, label
 
 from evenhand.analysis.gates.baseline import Baseline
@@ -14,8 +14,6 @@ from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.render.gate import document, lines
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 ONE = (Variant(0, "plain", "m"),)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.runs import Make, result
 from tests.unit.analysis.gates.test_early_stopping import nothing
 from tests.unit.analysis.gates.test_gate_verdict import ONE, against
-from tests.unit.conftest import Make, make_run, result
 
 from evenhand.analysis.gates.sampled_pass_rates import SampleDecider
 from evenhand.core.case import Case
@@ -19,7 +19,6 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.testing.plan import example_of
 
-__all__ = ["make_run"]
 SAMPLE = 100
 
 

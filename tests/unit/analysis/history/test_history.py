@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.history.history import History, HistoryRun, history
 from evenhand.analysis.history.run_changes import SAMPLED
@@ -19,8 +19,6 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.render.history_text import document, lines
-
-__all__ = ["make_run"]
 
 PLAIN = Variant(0, "plain", "gpt", "Say {{x}}", "openai:gpt")
 

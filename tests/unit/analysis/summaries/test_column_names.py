@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.summaries.column_names import LONGEST, column_head, column_names
 from evenhand.core.variant import Variant

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 from tests.unit.render.test_in_notebooks import a_run, the_batch, the_comparison, the_score
 
 from evenhand import compare

@@ -6,7 +6,7 @@ import io
 from dataclasses import replace
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.comparison.comparison_sides import Column
 from evenhand.analysis.filters.where import narrow

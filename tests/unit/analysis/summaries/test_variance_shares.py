@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.summaries.variance_shares import TrialCost, cost_words, trial_cost
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.variant import Variant
-
-__all__ = ["make_run"]
 
 ONE = (Variant(0, "p", "m"),)
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.trust.canaries import (
     CanaryAnswers,
@@ -20,8 +20,6 @@ from evenhand.stats.interval import wilson
 from evenhand.stats.paired_rates import mcnemar
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.commands.canaries import canary_lines
-
-__all__ = ["make_run"]
 
 VARIANTS = tuple(
     Variant(

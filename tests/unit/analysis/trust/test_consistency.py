@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.consistency import repeat_audits
@@ -14,8 +14,6 @@ from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-
-__all__ = ["make_run"]
 
 TWO = (Variant(0, "p", "m"), Variant(1, "p", "n"))
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.unit.conftest import Make, make_run
+from tests.runs import Make
 from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.analysis.trust.corrected_bounds import corrected_misses
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-
-__all__ = ["make_run"]
 
 TWO = (Variant(0, "p", "m"), Variant(1, "p", "n"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.unit.conftest import Make, make_run
+from tests.runs import Make
 from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.analysis.trust.calibrated import judged_rates
@@ -21,8 +21,6 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.calibration_text import calibration_lines
 from evenhand.render.judged_rates import standing
-
-__all__ = ["make_run"]
 
 
 def good(i: int) -> bool:

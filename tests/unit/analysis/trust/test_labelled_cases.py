@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make
+from tests.runs import Make
 from tests.unit.render.test_judge_trust import judge_call, judged, label
 
 from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.analysis.comparison.variants import sentences
@@ -25,8 +25,6 @@ from evenhand.stats.correction import Verdicts, corrected_rate
 from evenhand.stats.interval import wilson
 from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.power import cases_needed, cases_needed_exact, labels_needed
-
-__all__ = ["make_run"]
 
 _BENCH = runpy.run_path(str(Path(__file__).resolve().parents[4] / "bench/power.py"))
 TWO = (Variant(0, "p", "m"), Variant(1, "q", "m"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand import EvalSet, Expect, Model, Run, Score, at_least, at_most, compare, run
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
@@ -25,8 +25,6 @@ from evenhand.render.requirements import requirement_lines
 from evenhand.scorers import FunctionScorer
 from evenhand.testing import FakeProvider, Rule, Script
 from evenhand.wings.viewer.history import measures
-
-__all__ = ["make_run"]
 
 
 def labelled(right: int, wrong: int, broken: int = 0, **how: object) -> Run:

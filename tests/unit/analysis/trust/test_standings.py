@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.filters.where import narrow
 from evenhand.analysis.summaries.grid import Grid

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
 from evenhand.analysis.trust.judgements.judged_basis import Parts
@@ -18,8 +18,6 @@ from evenhand.core.encoding import encode
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 BEFORE: Bound = {"system": "s1", "data": "d1", "rule": "r1"}
 ASKED = {"c1": {"system": "p1"}, "c2": {"system": "p2"}}

@@ -13,6 +13,7 @@ from evenhand.core.errors import ConfigError, UsageError
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.generating import LONGEST, generate
 from evenhand.doors.eval_sets.preparing import Prepared, enrich
+from evenhand.engine.door import Settings
 from evenhand.testing import Scripted
 
 FACTS = {
@@ -42,7 +43,7 @@ def counting(*replies: Any) -> tuple[Scripted, list[str]]:
 def test_facts_are_stored_and_what_is_there_is_left_alone(tmp_path: Path):
     """With who found them; a case without question and answer asks nobody."""
     judge, asked = counting(FACTS)
-    found = enrich(CASES, judge=judge, home=tmp_path)
+    found = enrich(CASES, judge=judge, settings=Settings(home=tmp_path))
     one, two, three = found.data
     assert one.metadata["reference_claims"] == ["Paris is the capital."]
     assert one.metadata["entities"] == [{"name": "Paris", "aliases": ["City of Light"]}]
@@ -58,9 +59,11 @@ def test_facts_are_stored_and_what_is_there_is_left_alone(tmp_path: Path):
 def test_what_was_enriched_asks_nobody_again(tmp_path: Path):
     """All parts are there."""
     judge, _ = counting(FACTS)
-    first = enrich(CASES, judge=judge, home=tmp_path)
+    first = enrich(CASES, judge=judge, settings=Settings(home=tmp_path))
     other, asked = counting(FACTS)
-    assert list(enrich(first.data, judge=other, home=tmp_path).data) == list(first.data)
+    assert list(enrich(first.data, judge=other, settings=Settings(home=tmp_path)).data) == list(
+        first.data
+    )
     assert asked == []
 
 
@@ -76,7 +79,7 @@ def test_what_was_paid_for_and_not_written_is_written_by_the_next_attempt(
         raise KeyboardInterrupt
 
     def attempt() -> Prepared:
-        return enrich(CASES, judge=judge, home=tmp_path, cache=False, to=to)
+        return enrich(CASES, judge=judge, settings=Settings(home=tmp_path, cache=False), to=to)
 
     monkeypatch.setattr(Dataset, "write", dies)
     with pytest.raises(KeyboardInterrupt):
@@ -100,8 +103,7 @@ def test_questions_that_were_paid_for_and_not_written_are_written_by_the_next_at
         return generate(
             {"a.md": "Widgets cost three euros."},
             model=model,
-            home=tmp_path,
-            cache=False,
+            settings=Settings(home=tmp_path, cache=False),
             to=tmp_path / to,
         )
 
@@ -115,17 +117,17 @@ def test_questions_that_were_paid_for_and_not_written_are_written_by_the_next_at
 def test_only_the_parts_that_are_wanted_are_found(tmp_path: Path):
     """And names that mean nothing are refused."""
     judge, asked = counting({"sub_questions": ["x?"]})
-    found = enrich(CASES, judge=judge, parts=["sub_questions"], home=tmp_path)
+    found = enrich(CASES, judge=judge, parts=["sub_questions"], settings=Settings(home=tmp_path))
     assert "entities" not in found.data[0].metadata
     assert all("Paris is the capital." not in one for one in asked)
     with pytest.raises(UsageError, match="There are: reference_claims"):
-        enrich(CASES, judge=judge, parts=["claims"], home=tmp_path)
+        enrich(CASES, judge=judge, parts=["claims"], settings=Settings(home=tmp_path))
 
 
 def test_a_judge_that_says_nothing_usable_leaves_the_case_as_it_was(tmp_path: Path):
     """It is told; the others are enriched."""
     judge, _ = counting("no", "no", FACTS)
-    found = enrich(CASES, judge=judge, concurrency=1, home=tmp_path, cache=False)
+    found = enrich(CASES, judge=judge, settings=Settings(concurrency=1, home=tmp_path, cache=False))
     assert found.data[0] == CASES[0]
     assert "asked twice" in found.errors["a"]
     assert found.data[1].metadata["entities"]
@@ -136,7 +138,7 @@ def test_nobody_to_ask_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.delenv("EVENHAND_JUDGE", raising=False)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="no judge is named"):
-        enrich(CASES)
+        enrich(CASES, settings=Settings())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -156,7 +158,7 @@ CAPITAL = {
 def test_pairs_become_cases_with_their_passages_and_documents(tmp_path: Path):
     """The question, the answer, the quotes; relevant is the document that they stand in."""
     model, _ = counting({"pairs": [RIVER, CAPITAL]})
-    found = generate({"paris.md": PARIS}, model=model, home=tmp_path)
+    found = generate({"paris.md": PARIS}, model=model, settings=Settings(home=tmp_path))
     one, two = found.data
     assert (one.input, one.expected, one.context) == (
         "On which river is Paris?",
@@ -186,7 +188,7 @@ def test_pairs_become_cases_with_their_passages_and_documents(tmp_path: Path):
 def test_a_pair_that_cannot_be_used_is_left_out(tmp_path: Path, bad: Any):
     """Quotes that stand nowhere, parts that are missing, questions that are asked already."""
     model, _ = counting({"pairs": [CAPITAL, bad]})
-    found = generate({"paris.md": PARIS}, model=model, home=tmp_path)
+    found = generate({"paris.md": PARIS}, model=model, settings=Settings(home=tmp_path))
     assert [case.expected for case in found.data] == ["Paris"]
     assert found.dropped == 1
 
@@ -197,7 +199,9 @@ def test_an_answer_without_a_pair_is_asked_for_once_more_and_then_an_error(
 ):
     """The other documents are not lost."""
     model, asked = counting(said, said, {"pairs": [CAPITAL]})
-    found = generate({"a": "Nothing.", "b": PARIS}, model=model, concurrency=1, home=tmp_path)
+    found = generate(
+        {"a": "Nothing.", "b": PARIS}, model=model, settings=Settings(concurrency=1, home=tmp_path)
+    )
     assert list(found.errors) == ["a"]
     assert len(found.data) == 1
     assert len(asked) == 3
@@ -206,15 +210,17 @@ def test_an_answer_without_a_pair_is_asked_for_once_more_and_then_an_error(
 def test_more_pairs_than_were_wanted_are_not_taken(tmp_path: Path):
     """The first ones count."""
     model, _ = counting({"pairs": [CAPITAL, RIVER]})
-    found = generate({"paris": PARIS}, model=model, per_document=1, home=tmp_path)
+    found = generate(
+        {"paris": PARIS}, model=model, per_document=1, settings=Settings(home=tmp_path)
+    )
     assert [case.expected for case in found.data] == ["Paris"]
 
 
 def test_the_same_again_pays_for_nothing(tmp_path: Path):
     """The replies are kept, whichever run asked."""
     model, asked = counting({"pairs": [CAPITAL]})
-    first = generate({"paris": PARIS}, model=model, home=tmp_path)
-    again = generate({"paris": PARIS}, model=model, home=tmp_path)
+    first = generate({"paris": PARIS}, model=model, settings=Settings(home=tmp_path))
+    again = generate({"paris": PARIS}, model=model, settings=Settings(home=tmp_path))
     assert list(first.data) == list(again.data)
     assert len(asked) == 1
 
@@ -232,7 +238,9 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path):
 
     def once() -> Any:
         return generate(
-            documents, model=Scripted(answer), concurrency=1, cache=False, home=tmp_path
+            documents,
+            model=Scripted(answer),
+            settings=Settings(concurrency=1, cache=False, home=tmp_path),
         )
 
     with pytest.raises(KeyboardInterrupt):
@@ -247,7 +255,7 @@ def test_a_long_document_is_asked_about_piece_by_piece(tmp_path: Path):
     """Every piece is of one document."""
     model, asked = counting({"pairs": [CAPITAL]})
     text = PARIS + "\n\n" + "Filler. " * (LONGEST // 8) + "\n\n" + PARIS
-    found = generate({"long.txt": text}, model=model, home=tmp_path)
+    found = generate({"long.txt": text}, model=model, settings=Settings(home=tmp_path))
     assert found.asked == len(asked) == 2
     assert {case.metadata["document"] for case in found.data} == {"long.txt"}
 
@@ -261,7 +269,7 @@ def test_files_and_folders_are_documents(tmp_path: Path):
     )
     (folder / "b.png").write_bytes(b"\xff")
     model, asked = counting({"pairs": [CAPITAL]})
-    found = generate([folder], model=model, home=tmp_path / "home")
+    found = generate([folder], model=model, settings=Settings(home=tmp_path / "home"))
     assert len(found.data) == 1
     assert "<b>" not in asked[0]
     assert "x{}" not in asked[0]
@@ -286,12 +294,12 @@ def test_documents_that_cannot_be_read_are_told_before_anything_is_asked(
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe")
     model, asked = counting("x")
     with pytest.raises(ConfigError, match=said):
-        generate(documents, model=model)
+        generate(documents, model=model, settings=Settings())
     assert asked == []
     with pytest.raises(UsageError, match="from 1 to 50"):
-        generate({"a": "x"}, model=model, per_document=0)
+        generate({"a": "x"}, model=model, per_document=0, settings=Settings())
     with pytest.raises(UsageError, match="no documents"):
-        generate({}, model=model)
+        generate({}, model=model, settings=Settings())
 
 
 def test_a_key_that_is_missing_is_told_before_a_run_is_begun(
@@ -302,7 +310,7 @@ def test_a_key_that_is_missing_is_told_before_a_run_is_begun(
     (tmp_path / "a.md").write_text("The moon is rock.")
     model = "openai:chat:gpt-5-mini"
     with pytest.raises(UsageError, match="there is no API key for openai:chat:gpt-5-mini"):
-        generate([str(tmp_path / "a.md")], model=model, home=tmp_path / "home")
+        generate([str(tmp_path / "a.md")], model=model, settings=Settings(home=tmp_path / "home"))
     with pytest.raises(UsageError, match="there is no API key for openai:chat:gpt-5-mini"):
-        enrich(CASES, judge=model, home=tmp_path / "home")
+        enrich(CASES, judge=model, settings=Settings(home=tmp_path / "home"))
     assert not (tmp_path / "home").exists()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import result
+from tests.runs import result
 
 from evenhand.cli.importing import kept
 from evenhand.core.run import AnswerDetails, Judged

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.render.test_judge_trust import judge_call
 
 from evenhand.core.plan import CassetteUse
 from evenhand.core.variant import Variant
 from evenhand.engine.replay.cassettes import record_cassettes
-
-__all__ = ["make_run"]
 
 
 async def test_a_run_with_errors_or_of_a_part_makes_no_cassette(make_run: Make, tmp_path: Path):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.encoding import encode
@@ -20,8 +20,6 @@ from evenhand.store.journal import Journal
 from evenhand.store.labels.label import Label, NewLabel, newest, standing
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
-
-__all__ = ["make_run"]
 
 STAR = NewLabel(0, "star", True)
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.core.variant import Variant
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.wings.audit.earlier import Stored, earlier_runs
-
-__all__ = ["make_run"]
 
 
 async def home_of_a_labelled_run(make: Make) -> Path:

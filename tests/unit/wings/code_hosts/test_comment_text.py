@@ -7,7 +7,8 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from evenhand.analysis.gates.gate_document import GateChange, GateDocument, GateRow, GateStopping
+from evenhand.analysis.gates.gate_document import GateChange, GateDocument, GateRow
+from evenhand.analysis.gates.gate_results import Stopping
 from evenhand.core.scripted import SCRIPTED
 from evenhand.wings.code_hosts.comment_text import (
     LONGEST,
@@ -197,7 +198,7 @@ def test_a_gate_that_stopped_early_says_after_how_many_cases():
         status="decided",
         because="x",
     )
-    stopped = replace(document, stopping=GateStopping(stopped=True, cases=94, of=500))
+    stopped = replace(document, stopping=Stopping(stopped=True, cases=94, of=500))
     assert "stopped after 94 of 500 cases: decided" in markdown(stopped)
     assert "stopped after" not in markdown(document)
 
@@ -205,7 +206,7 @@ def test_a_gate_that_stopped_early_says_after_how_many_cases():
 def test_a_gate_of_a_sample_says_how_many_cases_were_run_and_how_many_it_is_about():
     """The verdict is on all of them."""
     of_part = GateRow(metric="m", variant="v", verdict="not worse", cases=80, predicted=120)
-    stopping = GateStopping(stopped=True, cases=80, of=200, sampled=True)
+    stopping = Stopping(stopped=True, cases=80, of=200, sampled=True)
     text = markdown(
         GateDocument(
             schema="evenhand.gate/1",

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, make_run, result  # noqa: F401 (a fixture)
+from tests.runs import Make, result
 
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.store.home import Lock, lock_of
@@ -69,7 +69,7 @@ async def test_a_run_that_fails_counts_with_all_that_it_was_allowed(
 
 
 async def test_a_run_that_ends_with_its_budget_and_no_document_is_told_with_what_was_kept(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
 ):
     """By its exit code; the trials that were paid for are in the file."""
     run = await make_run([result(0)], status="out_of_budget", planned=3)
@@ -88,7 +88,7 @@ async def test_a_run_that_ends_with_its_budget_and_no_document_is_told_with_what
 async def test_a_run_counts_with_all_that_its_calls_cost(
     cost: float | None,
     spent: float,
-    make_run: Make,  # noqa: F811
+    make_run: Make,
 ):
     """Those of trials that the budget left unsettled too; an unknown price is not 0."""
     calls = [
@@ -107,7 +107,7 @@ async def test_a_run_counts_with_all_that_its_calls_cost(
 
 
 async def test_a_job_is_never_told_of_a_run_that_another_process_makes(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     monkeypatch: pytest.MonkeyPatch,
 ):
     """A person's run, which is the newest, is neither its progress nor a reason to count what it might spend."""
@@ -129,7 +129,7 @@ async def test_a_job_is_never_told_of_a_run_that_another_process_makes(
 
 
 async def test_a_job_is_told_of_the_run_that_its_own_process_writes(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     monkeypatch: pytest.MonkeyPatch,
 ):
     """Where a newer one is another's."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 from tests.unit.wings.failures.test_counting import accepted
 
 from evenhand.analysis.reviews.drawing import draw_outputs

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from msgspec import convert
 from msgspec.structs import replace
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.reviews.drawing import draw_outputs, drawn_notes
 from evenhand.analysis.reviews.reviewed import keep_review

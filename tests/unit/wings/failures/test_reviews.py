@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.reviews.drawing import draw_outputs, drawn_notes, weights_of
 from evenhand.analysis.reviews.reviewed import (

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.core.errors import UsageError
 from evenhand.core.score import Outcome
@@ -17,8 +17,6 @@ from evenhand.wings.judge_checks.canaries import (
     read_canaries,
     write_canaries,
 )
-
-__all__ = ["make_run"]
 
 JUDGED = Outcome("rubric", "pass", 1.0, metric="right", metadata={"judge": "j"})
 

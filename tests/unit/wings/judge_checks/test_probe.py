@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome
@@ -16,8 +16,6 @@ from evenhand.wings.judge_checks.probe import (
     probe_of,
     probed_axes,
 )
-
-__all__ = ["make_run"]
 
 COLUMNS = (("none", ATTACK), ("praise", ATTACK), ("unchanged", CONTROL))
 VARIANTS = tuple(

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 import evenhand
 from evenhand import Case, Dataset, EvalSet, Expect
@@ -26,8 +26,6 @@ from evenhand.core.variant import Variant
 from evenhand.providers.http import close
 from evenhand.wings.remotes.mlflow.server import MlflowServer
 from evenhand.wings.remotes.mlflow.writing import _numbers, push_to_mlflow
-
-__all__ = ["make_run"]
 
 
 class Tracking(ThreadingHTTPServer):

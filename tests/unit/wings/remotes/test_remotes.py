@@ -13,10 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import (
+from tests.runs import (
     SUMMARIES,
     Make,
-    make_run,  # noqa: F401 (a fixture)
     result,
     summaries,
 )
@@ -61,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dies:
 
 
 async def test_a_pushed_run_is_read_as_the_run_itself(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
 ):
@@ -89,7 +88,7 @@ async def test_a_pushed_run_is_read_as_the_run_itself(
 
 
 async def test_a_push_that_dies_leaves_nothing_to_be_seen_and_the_next_one_goes_on(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
 ):
@@ -111,7 +110,7 @@ async def test_a_push_that_dies_leaves_nothing_to_be_seen_and_the_next_one_goes_
 
 
 async def test_what_was_pushed_never_changes(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
 ):
@@ -139,7 +138,7 @@ async def test_what_was_pushed_never_changes(
 
 
 async def test_what_is_missing_at_a_remote_comes_back_with_the_next_push(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
 ):
@@ -191,7 +190,7 @@ async def test_what_is_missing_at_a_remote_comes_back_with_the_next_push(
 @pytest.mark.parametrize("instead", ["pipe", "device", "shorter", "longer"])
 @pytest.mark.timeout(20)
 async def test_a_piece_that_is_none_is_refused_at_once(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
     instead: str,
@@ -257,7 +256,7 @@ HOSTILE_MANIFESTS: dict[str, tuple[Callable[[Path, str, dict[str, object]], obje
 @pytest.mark.parametrize("name", HOSTILE_MANIFESTS)
 @pytest.mark.timeout(60)
 async def test_a_manifest_of_a_stranger_costs_neither_time_nor_memory_nor_the_disk(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
     name: str,
@@ -281,7 +280,7 @@ async def test_a_manifest_of_a_stranger_costs_neither_time_nor_memory_nor_the_di
 @pytest.mark.parametrize("instead", ["dangling", "circle", "pipe", "device", "folder"])
 @pytest.mark.timeout(20)
 async def test_a_manifest_that_is_no_file_hides_no_other_run(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
     instead: str,
@@ -309,7 +308,7 @@ async def test_a_manifest_that_is_no_file_hides_no_other_run(
 
 
 async def test_a_manifest_leads_nowhere_but_to_its_pieces(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
 ):
     """Whatever somebody writes into one."""
@@ -345,7 +344,7 @@ def replace_id(data: bytes, old: str, new: str) -> bytes:
     return data.replace(old.encode(), new.encode())
 
 
-async def test_errors_are_null_in_the_tables_and_never_0(make_run: Make):  # noqa: F811
+async def test_errors_are_null_in_the_tables_and_never_0(make_run: Make):
     """And what tables cannot hold is replaced."""
     odd = replace(result(1), output="a\0b\ud800", reason="so")
     run = await make_run([result(0, ok=None), odd, result(2, ok=False)])
@@ -360,7 +359,7 @@ async def test_errors_are_null_in_the_tables_and_never_0(make_run: Make):  # noq
 
 
 async def test_a_title_that_is_no_proper_text_is_pushed(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
 ):
@@ -374,7 +373,7 @@ async def test_a_title_that_is_no_proper_text_is_pushed(
 
 
 async def test_equal_runs_have_equal_digests_whatever_their_files(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
 ):
     """A copy of a copy, too; and one row more is another digest."""
@@ -388,7 +387,7 @@ async def test_equal_runs_have_equal_digests_whatever_their_files(
 
 
 async def test_labels_given_after_a_push_reach_the_remote_with_the_next_push(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
 ):
@@ -431,7 +430,7 @@ async def test_labels_given_after_a_push_reach_the_remote_with_the_next_push(
 
 
 async def test_a_clock_that_is_set_back_brings_no_corrected_label_back(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -457,7 +456,7 @@ async def test_a_clock_that_is_set_back_brings_no_corrected_label_back(
 
 
 async def test_copies_that_contradict_each_other_keep_each_label_once(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     tmp_path: Path,
 ):
     """Earlier versions put the rows of one copy in another order."""
@@ -471,7 +470,7 @@ async def test_copies_that_contradict_each_other_keep_each_label_once(
 
 
 async def test_one_run_that_cannot_be_read_leaves_the_others_there(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
     folder: Dies,
     tmp_path: Path,
 ):

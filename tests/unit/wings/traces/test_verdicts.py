@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.render.test_judge_trust import judge_call
 
 from evenhand.core.score import Outcome
@@ -14,8 +14,6 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.traces.verdicts import EvaluationEvent, events_of
-
-__all__ = ["make_run"]
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 LABEL = "gen_ai.evaluation.score.label"

@@ -11,15 +11,12 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientResponse, ClientSession, web
-from tests.unit.conftest import make_run, summaries_run
 from yarl import URL
 
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.access import LinkAccess, PageRunner
 from evenhand.wings.viewer.listing import Runs
 from evenhand.wings.viewer.server import PageServer
-
-__all__ = ["make_run", "summaries_run"]
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 from tests.unit.render.test_judge_trust import a_run, judge_call, judged
 
 from evenhand.analysis.trust.calibrated import judged_rates

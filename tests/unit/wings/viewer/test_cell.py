@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.conftest import (
+from tests.runs import (
     Make,
-    make_run,  # noqa: F401 (a fixture)
     result,
 )
 
@@ -19,7 +18,7 @@ LONG = "x" * 900_000
 
 @pytest.mark.thorough
 async def test_a_page_of_steps_is_bounded_and_holds_the_first_that_is_blamed(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
 ):
     """10,000 steps, long results; places that are none are left out."""
     blame = Outcome("no loops", "fail", 0.0, metadata={"steps": [700, 99_999, -1, True, "x"]})
@@ -42,7 +41,7 @@ async def test_a_page_of_steps_is_bounded_and_holds_the_first_that_is_blamed(
 
 
 async def test_long_values_are_cut_in_a_page_and_whole_when_they_are_asked_for(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
 ):
     """So are names and errors."""
     steps = (Step("tool", LONG, {"a": LONG}, LONG, "error", LONG), Step("message", "user"))
@@ -63,7 +62,7 @@ async def test_long_values_are_cut_in_a_page_and_whole_when_they_are_asked_for(
 
 
 async def test_the_first_page_of_a_trial_that_did_not_pass_holds_its_first_failure(
-    make_run: Make,  # noqa: F811
+    make_run: Make,
 ):
     """Even if no expectation names a step; what failed on the way to a pass is not led to."""
     steps = (*(Step("tool", "a") for _ in range(400)), Step("tool", "b", status="error"))

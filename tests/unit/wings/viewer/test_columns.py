@@ -6,7 +6,7 @@ import io
 import json
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.filters.where import narrow
 from evenhand.analysis.summaries.rates import rate_cells

@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict
 
 import pytest
+from tests.runs import Make
 from tests.unit.analysis.trust.test_standings import NAME, VARIANTS, drawn
-from tests.unit.conftest import Make
 
 from evenhand.core.errors import EvenhandError
 from evenhand.store.labels.stored_draws import add_pair_labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 from tests.unit.wings.viewer.conftest import Asking
 
 from evenhand import EvalSet, at_least, run

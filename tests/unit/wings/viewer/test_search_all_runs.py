@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 from tests.unit.wings.viewer.conftest import Asking
 
 from evenhand.core.errors import UsageError

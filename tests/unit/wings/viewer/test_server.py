@@ -10,7 +10,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from tests.unit.conftest import Make, result, summaries
+from tests.runs import Make, result, summaries
 from tests.unit.wings.viewer.conftest import Asking
 
 from evenhand.core.encoding import encode

@@ -11,7 +11,7 @@ import re
 from functools import partial
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.core.built_parts import part
 from evenhand.core.errors import UsageError

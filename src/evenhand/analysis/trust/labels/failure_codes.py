@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
+from evenhand.analysis.summaries.share_rows import EstimatedShare
 from evenhand.analysis.trust.judgements.strata import weight_of
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.errors import UsageError
@@ -22,14 +23,6 @@ SCHEMA = "evenhand.codes/1"
 EXAMPLES = 3
 
 
-class CodesShare(Record, frozen=True, kw_only=True):
-    """What `evenhand.codes/1` says of a share."""
-
-    value: Annotated[float, Key("from 0 to 1", "share")]
-    low: Annotated[float, Key("the lower end of its 95 % interval", "share")]
-    high: Annotated[float, Key("the upper end", "share")]
-
-
 class CodesCode(Record, frozen=True, kw_only=True):
     """What `evenhand.codes/1` says of a code."""
 
@@ -37,7 +30,7 @@ class CodesCode(Record, frozen=True, kw_only=True):
     drawn: Annotated[int, Key("labelled trials of a draw that have it", "trials")]
     labelled: Annotated[int, Key("labelled trials of a draw", "trials")]
     share: Annotated[
-        CodesShare | None,
+        EstimatedShare | None,
         Key("the share of all that could be drawn", null="nothing that was drawn is labelled"),
     ]
     trials: Annotated[list[int], Key("all trials that have it, by their index")]
@@ -159,7 +152,7 @@ def codes_document(run: RunFile) -> dict[str, Any]:
                     name=code.name,
                     drawn=code.drawn,
                     labelled=code.labelled,
-                    share=code.share and filled(CodesShare, code.share),
+                    share=code.share and filled(EstimatedShare, code.share),
                     trials=list(code.trials),
                 )
                 for code in failure_codes(run)

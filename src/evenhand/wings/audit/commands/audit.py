@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from evenhand.cli.batching import batch_options, batch_record, foresee, policy_of
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.options import flag, number_option, repeatable
-from evenhand.cli.session import Session
+from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import say_json, say_lines, tell
-from evenhand.cli.study import Study, ended, judges_asked, study_options, study_settings
+from evenhand.cli.study import Study, ended, judges_asked, study_options
 from evenhand.core.ranges import ROWS, Range
 from evenhand.core.wording.words import clip, count, folded, in_one_line, interval, percents, safe
 from evenhand.wings.audit.case_audit import MEND, TITLES, Finding

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evenhand.cli.run_request import Asked, absolute
-from evenhand.cli.study import as_asked, asked_of, kept_of
+from evenhand.cli.study import OfEvals, as_asked, asked_of, kept_of
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.plan import Plan, Selection
 from evenhand.core.record import MutableRecord, Record
@@ -51,7 +51,7 @@ class AuditOptions(Record, frozen=True):
     at: float | None = None
 
 
-class AuditRequest(MutableRecord):
+class AuditRequest(OfEvals, MutableRecord):
     """An audit of evals. Implements `evenhand.cli.run_and_report.Request`.
 
     Attributes:
@@ -100,21 +100,6 @@ class AuditRequest(MutableRecord):
         """
         options = kept_of(meta, "audit", AuditOptions, f"audit {meta.id}", AGAIN)
         return AuditRequest(asked_of(meta), options)
-
-    @property
-    def folder(self) -> Path:
-        """Where offline.jsonl is."""
-        return self.asked.folder
-
-    @property
-    def definitions(self) -> str:
-        """Whose definitions of RAG metrics; empty for ours."""
-        return self.asked.definitions
-
-    @property
-    def offline(self) -> bool:
-        """Whether judges' answers come from offline.jsonl."""
-        return self.options.offline
 
     def record(self) -> Mapping[str, Any]:
         """For the run's file."""

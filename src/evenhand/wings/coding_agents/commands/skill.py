@@ -16,9 +16,9 @@ import msgspec
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.options import flag, number_option, text_option
 from evenhand.cli.run_and_report import settled
-from evenhand.cli.session import Session
+from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.cli.study import Study, ended, kept_of, study_options, study_settings
+from evenhand.cli.study import Study, ended, kept_of, study_options
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record

@@ -10,12 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_number, is_object
-from evenhand.core.score import Outcome, State
-from evenhand.core.variant import Variant
-from evenhand.doors.importers.foreign_files import moment_of
-from evenhand.doors.importers.foreign_scores import finite
+from evenhand.core.score import Outcome
+from evenhand.doors.importers.foreign_files import began_at, moment_of
+from evenhand.doors.importers.foreign_scores import finite, state_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import Recordings, recordings
+from evenhand.doors.importers.recorded import Recordings, only_variant, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.inspect_logs.log import InspectLog, read_log
 from evenhand.wings.interchange.inspect_logs.transcript import resolved
@@ -61,20 +60,18 @@ def run_of(log: InspectLog) -> ImportedRun | None:
         notes.changed(
             f"{header.where}.status", f"is {shown(status)}{why}: what there is is imported"
         )
-    created = moment_of(about.text("created"))
-    if created is None:
-        notes.changed(f"{about.where}.created", "says no time: the run is dated 1970")
+    created = began_at(f"{about.where}.created", notes, about.text("created"))
     trials = list(_trials(log, about.text("model")))
     notes.translated(header.where, f"log of {shown(task)}, samples and epochs: {len(trials):,}")
     stats = header.part("stats")
     ended = moment_of(stats.text("completed_at")) if stats else None
-    took = ended - created if ended is not None and created is not None else None
+    took = ended - created if ended is not None and created else None
     model = " ".join(about.text("model").split()) or "unknown"
     return ImportedRun(
         id=about.text("eval_id") or about.text("run_id") or log.header.where,
         title=task,
-        created_at=created or 0.0,
-        variants=[Variant(0, "", model, "", model)],
+        created_at=created,
+        variants=[only_variant(model, model)],
         trials=trials,
         took_s=took if took is not None and took >= 0 else None,
         settings=header.without(),
@@ -103,7 +100,6 @@ def _trial(sample: Part, case: str, repeat: int, model: str) -> ImportedTrial:
     outcomes = tuple(outcomes_of(sample))
     error = sample.part("error")
     failure = " ".join(error.text("message").split()) if error else ""
-    state = _state(outcomes, failed=error is not None)
     usage = sample.part("model_usage")
     used = [one for name in usage.value if (one := usage.part(name))] if usage else []
     attached = sample.value.get("attachments")
@@ -117,7 +113,7 @@ def _trial(sample: Part, case: str, repeat: int, model: str) -> ImportedTrial:
     return ImportedTrial(
         case=case,
         repeat=repeat,
-        outcome=state,
+        outcome=state_of(outcomes, failed=error is not None),
         output=resolved(output.value.get("completion"), texts) or ("" if choices else None),
         error=failure or ("Inspect recorded an error, and no message" if error else ""),
         outcomes=outcomes,
@@ -134,12 +130,6 @@ def _trial(sample: Part, case: str, repeat: int, model: str) -> ImportedTrial:
         finish_reason=choices[0].text("stop_reason") if choices else "",
         model=output.text("model") or model,
     )
-
-
-def _state(outcomes: Sequence[Outcome], *, failed: bool) -> State | None:
-    if failed:
-        return "error"
-    return None if outcomes else "not_applicable"
 
 
 def _sum(used: Sequence[Part], *keys: str) -> int | None:

@@ -15,11 +15,10 @@ from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_text, is_array, is_number, is_object
 from evenhand.core.record import Record
-from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_files import Found, dated, find, moment_of
-from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of, state_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import Recordings, recordings
+from evenhand.doors.importers.recorded import Recordings, only_variant, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
 
 _TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
@@ -187,7 +186,7 @@ def _run(path: Path, samples: Sequence[Part], about: Part | None) -> ImportedRun
         id=digest(task, model, str(created or path.stem))[:24],
         title=task,
         created_at=dated(path, samples[0].where, notes) if created is None else created,
-        variants=[Variant(0, "", model or "unknown", "", model)],
+        variants=[only_variant(model, "unknown")],
         trials=trials,
         took_s=_seconds(about),
         settings=_settings(about, task),
@@ -253,7 +252,7 @@ def _trials(samples: Sequence[Part]) -> Iterator[ImportedTrial]:
         outcomes = [outcome_of(one, first.notes) for one in once]
         yield ImportedTrial(
             case=case,
-            outcome=None if outcomes else "not_applicable",
+            outcome=state_of(outcomes),
             output=_output(first),
             outcomes=outcomes,
             expected=first.value.get("target"),

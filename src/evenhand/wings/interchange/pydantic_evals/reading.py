@@ -22,7 +22,7 @@ from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_cases import fields_of, line_of
 from evenhand.doors.importers.foreign_files import dated, find
-from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of, state_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import (
     RecordedDataset,
@@ -112,13 +112,14 @@ def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
     for one, measured in zip(cases, scores, strict=True):
         case = one.text("source_case_name") or one.text("name") or _unnamed(one)
         error = one.said("error_message")
+        outcomes = [outcome_of(score, one.notes) for score in measured]
         metrics = one.part("metrics")
         yield ImportedTrial(
             case=case,
-            outcome="error" if error else None if measured else "not_applicable",
+            outcome=state_of(outcomes, failed=bool(error)),
             output=one.value.get("output"),
             error=error,
-            outcomes=[outcome_of(score, one.notes) for score in measured],
+            outcomes=outcomes,
             input=one.value.get("inputs"),
             expected=one.value.get("expected_output"),
             latency_s=one.amount("task_duration"),

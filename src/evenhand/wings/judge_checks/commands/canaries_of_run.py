@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.run_and_report import safe_text
-from evenhand.cli.session import Session
+from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import tell
-from evenhand.cli.study import JudgeRequest, as_asked, judges_asked, study_settings
+from evenhand.cli.study import JudgeRequest, as_asked, judges_asked
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.judge_checks import WITH_CANARIES

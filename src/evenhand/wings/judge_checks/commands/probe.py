@@ -12,7 +12,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.options import flag, number_option, repeatable
-from evenhand.cli.session import Session
+from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
     JudgeRequest,
@@ -22,7 +22,6 @@ from evenhand.cli.study import (
     judges_asked,
     run_or_folder,
     study_options,
-    study_settings,
 )
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenhand.cli.session import Session
+from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
-from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked, study_settings
+from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record

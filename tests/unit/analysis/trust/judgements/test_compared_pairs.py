@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.conftest import result
+from tests.runs import result
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
 

@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.trust.judgements.judged import Item, certainties, criteria_of, judgements
 from evenhand.analysis.trust.judgements.judged_basis import asked_alike
 from evenhand.core.score import Outcome
-
-__all__ = ["make_run"]
 
 ERROR = {"score": None, "passed": None, "error": "judge"}
 

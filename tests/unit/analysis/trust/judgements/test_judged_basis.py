@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.analysis.trust.judgements.judged_basis import Basis, Parts, is_called
 from evenhand.core.encoding import encode
 from evenhand.core.run import AnswerDetails, CallEnd, CallStart
 from evenhand.core.variant import Variant
-
-__all__ = ["make_run"]
 
 TWO = (
     Variant(0, "p", "m", eval="one", prompt_raw="Say one."),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.analysis.summaries.rates import rates
 from evenhand.analysis.trust.calibrated import judged_rates

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.runs import Make
 from tests.unit.analysis.trust.test_standings import NAME, VARIANTS, broken, drawn, lines
-from tests.unit.conftest import Make
 
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.calibration_file import write_calibration

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 from tests.unit.wings.failures.test_counting import KIND, accepted, again
 
 from evenhand.analysis.reviews.reviewed import keep_review

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
-from tests.unit.conftest import Make, result
+from tests.runs import Make, result
 
 from evenhand.core.errors import UsageError
 from evenhand.wings.failures.commands.review import author_of, draw, list_, notes
