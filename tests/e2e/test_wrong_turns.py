@@ -197,6 +197,31 @@ def test_a_reply_of_the_application_in_place_of_a_judges_is_corrected_in_the_scr
     assert ended.code == 0
 
 
+def test_an_estimate_of_some_evals_goes_by_those_of_an_earlier_run(evenhand: Run):
+    """Not by the mean of all: one may ask five times as often. Another set in the run changes nothing."""
+    more = """
+
+@evals.eval
+def asks_more(case, expect):
+    for number in range(5):
+        answer(case, f"{number}")
+    expect(True, "has asked")
+"""
+    asking = ASKING.replace("case, expect", "case, more=''", 1).replace("@evals.eval\n", "")
+    asking = asking.replace("def answers", "def answer").replace(
+        "case.input}", "case.input + more}"
+    )
+    asking = asking[: asking.index("    expect(")]
+    once = "\n\n@evals.eval\ndef asks_once(case, expect):\n    answer(case)\n    expect(True, 'has asked')\n"
+    Path("asking_evals.py").write_text(asking + once + more)
+    scripted({"match": ".", "reply": "Yes."})
+    assert evenhand("run", "--offline", "--no-progress").code == 1
+    for name, calls in (("asks_once", 2), ("asks_more", 10), ("asks", 12)):
+        document = json.loads(evenhand("check", "-k", name, "--offline", "--json").out)
+        assert [one["calls"] for one in document["calls"]] == [calls]
+    assert json.loads(evenhand("check", "-k", "opens", "--offline", "--json").out)["calls"] == []
+
+
 CONFIG = '{"prompts": ["{{q}}"], "providers": ["echo"], "tests": [{"vars": {"q": "hello"}}]}'
 
 
@@ -249,6 +274,7 @@ def test_runs_are_listed_with_their_dates_and_as_many_as_are_wanted(evenhand: Ru
         ("run shop_evals.py --at-least 90", "it is 90, not a number from 0 to 1: 90 % is 0.9."),
         ("run shop_evals.py --at-least 80%", "not a number from 0 to 1: 80 % is 0.8."),
         ("run shop_evals.py --at-least 800%", "it is '800%', not a number from 0 to 1."),
+        ("check shop_evals.py --max-cost 1", "prints the most that a run costs; --max-cost is for"),
         ("judge", "Did you mean `evenhand label`? `evenhand calibrate` then says"),
     ],
 )
