@@ -114,8 +114,9 @@ def gate(
         results = list(judged(results, margin, level, decider.level_of))
     reused = sum(bool(trial.taken) for trial in run.trials())
     if totals.cached:
+        where = "were replayed" if "replay" in meta.settings else "came from the cache"
         notes.append(
-            f"{totals.cached:,} of {count(totals.calls, 'answer')} came from the cache:"
+            f"{totals.cached:,} of {count(totals.calls, 'answer')} {where}:"
             " where the baseline has the same ones, nothing can differ"
         )
     notes = [*judge_notes(run, {one.metric for one in results}), *notes]
