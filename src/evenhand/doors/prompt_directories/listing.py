@@ -242,7 +242,7 @@ class PromptUsage(Record, frozen=True, kw_only=True):
         refuted: Sent, and verify.sh found something wrong.
         unverified: Sent, and nobody looked.
         last: When the last one ended; empty for none.
-        medians: Of the rows that were sent, by key, and of the output of those that have one; None where none has the key.
+        medians: Of the rows that were sent, by key; of outputs, those that there are. None where none has the key.
     """
 
     total: int
