@@ -7,7 +7,7 @@ import { brushed, brushedOf, unbrushed, type Plane } from "../src/model/brush";
 import { changeSaid, changesOf, countsOf, meanChanges, type Side } from "../src/model/changed";
 import { measured, select, usesBaseline } from "../src/model/filter";
 import { ordered } from "../src/model/order";
-import { differenceOf, paired, pairSaid, type Pair } from "../src/model/pair";
+import { comparedFirst, differenceOf, paired, pairSaid, type Pair } from "../src/model/pair";
 import { knownScale, scaleIn } from "../src/model/scale";
 import { summaries } from "../src/model/summary";
 import { missingOf, missingSaid } from "../src/model/missing";
@@ -66,6 +66,14 @@ test("sides say in which column cases are higher, by the numbers that are drawn"
   const [first, second] = seriesOf(table, COLUMNS, SCORE, every);
   const found = sidesOf(first!, second!, every);
   assert.deepEqual([found.n, found.higher, found.lower, found.alike, found.half], [2, 2, 0, 0, 1]);
+});
+
+test("two columns of one eval are compared, never one of each of two evals", () => {
+  const named = (...evals: readonly string[]) => evals.map((name, index) => ({ index, eval: name, rate: { value: 1 / (index + 1) } }) as Variant);
+  assert.equal(comparedFirst(named("polite", "brief")), undefined);
+  assert.equal(comparedFirst(named("polite")), undefined);
+  assert.deepEqual(comparedFirst(named("", "", "")), [2, 0, 1]);
+  assert.deepEqual(comparedFirst(named("polite", "brief", "brief")), [2, 1, 0]);
 });
 
 const rounded = (values: readonly number[]): number[] => values.map((value) => Number(value.toFixed(6)));

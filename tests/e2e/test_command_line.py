@@ -304,6 +304,7 @@ def test_check_without_a_key_estimates_with_the_judge_that_a_key_would_give(
     assert ended.code == 2
     assert f"judge     {judge}   1 call" in ended.out
     assert "'llm-rubric' has no model to judge: no key, so no default judge yet" in ended.err
+    assert "A key gives one. Or name one: `provider` in the assertion" in ended.err
     assert "OPENAI_API_KEY" not in os.environ
     unknown = [{"assert": [{"type": "llm-rubric", "value": "kind"}, {"type": "classifier"}]}]
     (tmp_path / "promptfooconfig.json").write_text(json.dumps({**body, "tests": unknown}))

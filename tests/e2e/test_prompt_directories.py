@@ -153,6 +153,23 @@ def test_a_guard_that_says_no_sends_and_keeps_nothing(evenhand, online):
     assert online.ledger.total == 0
 
 
+def test_without_a_key_nothing_is_sent_nor_kept(evenhand, monkeypatch):
+    """What to set is said; a send that never was is no use of the prompt."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    ended = evenhand("prompt", "send", "commit-message", "--var", "diff=x")
+    assert ended.code == 2
+    assert "there is no API key for anthropic:" in ended.err
+    assert "Set ANTHROPIC_API_KEY in the environment. Or use --offline." in ended.err
+    assert not Path("prompts/commit-message/.usage.jsonl").exists()
+
+
+def test_the_file_of_evidence_is_named_as_it_is_found_from_here(evenhand):
+    """With its whole path below the current folder."""
+    ended = evenhand("run", "prompts/surgical-diff", "--offline", "--no-progress")
+    (line,) = [line for line in ended.err.splitlines() if "evidence: " in line]
+    assert Path(line.partition("evidence: ")[2].partition(",")[0]).is_file()
+
+
 def test_cases_of_eval_yml_are_sent_by_name(evenhand, online):
     """Also those whose inputs stand in eval.yml; of another name, all are listed."""
     folder = Path("prompts/commit-message")

@@ -138,6 +138,90 @@ def test_what_an_application_spends_unrecorded_is_unknown_and_never_nothing(
     assert "no call was recorded" not in ended.err  # the eval may have stopped before it asked
 
 
+ASKING = """
+from openai import OpenAI
+from evenhand import EvalSet
+from evenhand.scorers import Passes
+
+client = OpenAI(api_key="none yet")
+evals = EvalSet("shop", data=[{"id": d, "input": f"Open on {d}?"} for d in ("Sunday", "Monday")], judge="openai:gpt-5")
+
+
+@evals.eval
+def answers(case, expect):
+    messages = [{"role": "user", "content": case.input}]
+    reply = client.chat.completions.create(model="gpt-5-mini", messages=messages)
+    expect(reply.choices[0].message.content, Passes("is polite"))
+"""
+
+
+def scripted(*rules: dict[str, object]) -> None:
+    """Writes the folder's scripted replies."""
+    Path("offline.jsonl").write_text("".join(f"{json.dumps(rule)}\n" for rule in rules))
+
+
+SUNDAY = {"match": {"last": "Sunday"}, "reply": "Closed on Sundays."}
+MONDAY = {"match": {"last": "Monday"}, "reply": "Open, of course."}
+JUDGE = {"match": "polite", "reply": {"reasoning": "Short.", "passes": True, "confidence": 0.9}}
+
+
+def test_a_rule_that_no_request_matched_is_named_where_a_request_had_no_rule(evenhand: Run):
+    """It is probably misspelt. Where all requests had one, it may be another command's, and only -v names it."""
+    Path("asking_evals.py").write_text(ASKING)
+    typo = {**MONDAY, "match": {"last": "Mondey"}}
+    scripted({**SUNDAY, "model": "gpt-5-mini"}, typo, JUDGE)
+    ended = evenhand("run", "asking_evals.py", "--offline", "--no-progress")
+    assert ended.err.splitlines()[-1] == "offline.jsonl: no request matched the rule on line 2"
+    assert "next: correct offline.jsonl, then evenhand run asking_evals.py --offline" in ended.out
+    part = evenhand("run", "asking_evals.py", "--offline", "--no-progress", "--filter", "Monday")
+    assert "no request matched" not in part.err
+    scripted(
+        {**SUNDAY, "model": "gpt-5-mini"}, {**MONDAY, "model": "gpt-5-mini"}, typo, typo, JUDGE
+    )
+    whole = ("run", "asking_evals.py", "--offline", "--no-progress")
+    assert "no request matched" not in evenhand(*whole).err
+    assert "offline.jsonl: no request matched 2 rules, on lines 3, 4" in evenhand(*whole, "-v").err
+
+
+def test_a_reply_of_the_application_in_place_of_a_judges_is_corrected_in_the_script(evenhand: Run):
+    """Asking again, as of a model, would give it again."""
+    Path("asking_evals.py").write_text(ASKING)
+    scripted(SUNDAY, MONDAY, JUDGE)
+    ended = evenhand("run", "asking_evals.py", "--offline", "--no-progress", "--filter", "Sunday")
+    text = " ".join(ended.out.split())
+    assert "'Closed on Sundays.'; offline.jsonl said so: give its rule a `model`" in text
+    assert "next: correct offline.jsonl, then evenhand run asking_evals.py" in text
+    assert "resume" not in text
+    scripted({**SUNDAY, "model": "gpt-5-mini"}, MONDAY, JUDGE)
+    ended = evenhand("run", "asking_evals.py", "--offline", "--no-progress", "--filter", "Sunday")
+    assert ended.code == 0
+
+
+def test_an_estimate_of_some_evals_goes_by_those_of_an_earlier_run(evenhand: Run):
+    """Not by the mean of all: one may ask five times as often. Another set in the run changes nothing."""
+    more = """
+
+@evals.eval
+def asks_more(case, expect):
+    for number in range(5):
+        answer(case, f"{number}")
+    expect(True, "has asked")
+"""
+    asking = ASKING.replace("case, expect", "case, more=''", 1).replace("@evals.eval\n", "")
+    asking = asking.replace("def answers", "def answer").replace(
+        "case.input}", "case.input + more}"
+    )
+    asking = asking[: asking.index("    expect(")]
+    once = "\n\n@evals.eval\ndef asks_once(case, expect):\n    answer(case)\n    expect(True, 'has asked')\n"
+    Path("asking_evals.py").write_text(asking + once + more)
+    scripted({"match": ".", "reply": "Yes."})
+    assert evenhand("run", "--offline", "--no-progress").code == 1
+    for name, calls in (("asks_once", 2), ("asks_more", 10), ("asks", 12)):
+        document = json.loads(evenhand("check", "-k", name, "--offline", "--json").out)
+        assert [one["calls"] for one in document["calls"]] == [calls]
+    assert json.loads(evenhand("check", "-k", "opens", "--offline", "--json").out)["calls"] == []
+
+
 CONFIG = '{"prompts": ["{{q}}"], "providers": ["echo"], "tests": [{"vars": {"q": "hello"}}]}'
 
 
@@ -184,11 +268,13 @@ def test_runs_are_listed_with_their_dates_and_as_many_as_are_wanted(evenhand: Ru
     [
         ("run shop_evals.py --filter zzz", "the selection matches none of the cases (2)"),
         ("run shop_evals.py -k zzz", "the selection leaves no eval to run"),
+        ("run shop_evals.py -k sunday", "-k chooses evals; for cases: --filter."),
         ("run shop_evals.py --tag card", "no eval has the tag 'card', and --tag chooses evals"),
         ("run shop_evals.py:1", "no eval is on this line\n  There are: opens"),
         ("run shop_evals.py --at-least 90", "it is 90, not a number from 0 to 1: 90 % is 0.9."),
         ("run shop_evals.py --at-least 80%", "not a number from 0 to 1: 80 % is 0.8."),
         ("run shop_evals.py --at-least 800%", "it is '800%', not a number from 0 to 1."),
+        ("check shop_evals.py --max-cost 1", "prints the most that a run costs; --max-cost is for"),
         ("judge", "Did you mean `evenhand label`? `evenhand calibrate` then says"),
     ],
 )

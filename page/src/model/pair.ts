@@ -9,6 +9,19 @@ import { declaredIn, reachOf, scaleOf, type Measured } from "./scale";
 import type { Table } from "./table";
 import { count, signed } from "./words";
 
+/** The places of the columns, those first that are compared where nobody says which: of one eval, the one with the lowest
+    pass rate and the one with the highest, where these differ. Undefined where each eval has one column. */
+export function comparedFirst(columns: readonly Variant[]): number[] | undefined {
+  const first = columns.find((each) => columns.some((other) => other !== each && other.eval === each.eval));
+  if (first === undefined) return undefined;
+  const middle = ({ rate }: Variant): number => ((rate?.least ?? rate?.value ?? NaN) + (rate?.most ?? rate?.value ?? NaN)) / 2;
+  const alike = columns.filter((each) => each.eval === first.eval);
+  const known = alike.filter((each) => !Number.isNaN(middle(each))).sort((a, b) => middle(a) - middle(b) || a.index - b.index);
+  const [low, high] = [known[0], known.at(-1)];
+  const ends = low === undefined || high === undefined || middle(low) === middle(high) ? alike : [low, high];
+  return [...new Set([...ends, ...alike, ...columns])].map(({ index }) => index);
+}
+
 /** How much higher the second is on the mean over cases, with the outer ends of its interval. */
 export interface Difference extends Span {
   readonly low: number;

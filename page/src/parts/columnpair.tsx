@@ -1,9 +1,9 @@
 /** Two columns of one run, case by case: which is higher where, and by how much. */
 import { useMemo, useState } from "preact/hooks";
 import { isEmbedded } from "../data/embedded";
-import type { Head, Variant } from "../data/source";
+import type { Head } from "../data/source";
 import { columnsOf } from "../model/columns";
-import { differenceOf, paired, pairSaid, type Pair } from "../model/pair";
+import { comparedFirst, differenceOf, paired, pairSaid, type Pair } from "../model/pair";
 import type { Span } from "../model/rate";
 import { formOf, measuresOf, seriesOf, sidesOf, written } from "../model/series";
 import type { Measured } from "../model/scale";
@@ -28,14 +28,16 @@ interface Props {
 export function ColumnPair({ head, table, state, go, others }: Props) {
   const columns = useMemo(() => columnsOf(head, state.blind), [head, state.blind]);
   const measures = ordered(measuresOf(table), table);
-  const { measure, x, y } = plotOf(state.plot, measures, farthestFirst(columns.map(({ variant }) => variant)));
+  const order = comparedFirst(columns.map(({ variant }) => variant));
+  const { measure, x, y } = plotOf(state.plot, measures, order ?? []);
+  const evalOf = (index: number): string => head.columns[index]!.eval;
   const rows = useMemo(() => new Uint8Array(table.rows.length).fill(1), [table, table.rows.length]);
   const series = useMemo(() => seriesOf(table, head.columns, measure, rows), [table, head, rows, measure.name, measure.metric, table.size]);
   const named = (index: number): string => visible(columns.find(({ variant }) => variant.index === index)?.name ?? "");
   const [first, second] = [series[x]!, series[y]!];
   const found = useMemo(() => sidesOf(first, second, rows), [first, second, rows]);
   const pair = useMemo(() => paired(table, head.columns, measure, [x, y], rows), [table, head, measure.name, measure.metric, x, y, rows, table.size]);
-  if (columns.length < 2) {
+  if (order === undefined) {
     const todo = others === undefined
       ? ""
       : others
@@ -43,7 +45,7 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
       : isEmbedded()
         ? "Nothing can be compared in this report, which holds no other run: `evenhand export --baseline RUN` writes one that does."
         : "There is no other run to compare it with yet.";
-    return <p class="chart-empty">{`This run has one variant. ${todo}`}</p>;
+    return <p class="chart-empty">{`This run has one variant${columns.length > 1 ? " of each eval, and evals ask different things" : ""}. ${todo}`}</p>;
   }
   const form = formOf(measure);
   const [a, b] = [`${written(measure)}@${x + 1}`, `${written(measure)}@${y + 1}`];
@@ -61,6 +63,7 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
       </div>
       <h2 id="pair" class="chart-title">{`${visible(measure.name)}: ${named(y)} against ${named(x)}`}</h2>
       <p class="chart-said">
+        {evalOf(x) === evalOf(y) ? "" : "These are different evals, which ask different things. "}
         {pairSaid(pair, form)}
       </p>
       <ul class="kinds">
@@ -85,16 +88,6 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
 function ordered(measures: readonly Measured[], table: Table): readonly Measured[] {
   const verdict = measures.filter(({ name, metric }) => name === "passed" && !metric);
   return table.outcome.subarray(0, table.size).some((outcome) => outcome === FAIL) ? [...new Set([...verdict, ...measures])] : measures;
-}
-
-/** The places of the columns, those with the lowest and the highest pass rate first, where these differ. */
-function farthestFirst(columns: readonly Variant[]): number[] {
-  const middle = ({ rate }: Variant): number => ((rate?.least ?? rate?.value ?? NaN) + (rate?.most ?? rate?.value ?? NaN)) / 2;
-  const known = columns.filter((each) => !Number.isNaN(middle(each))).sort((a, b) => middle(a) - middle(b) || a.index - b.index);
-  const [low, high] = [known[0], known.at(-1)];
-  const all = columns.map(({ index }) => index);
-  if (low === undefined || high === undefined || middle(low) === middle(high)) return all;
-  return [low.index, high.index, ...all.filter((index) => index !== low.index && index !== high.index)];
 }
 
 interface DifferingProps {

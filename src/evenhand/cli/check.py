@@ -121,7 +121,11 @@ def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
 def _by_default(problem: Problem) -> Problem:
     """That a model is wanted where nobody is named, with what a key would change."""
     role = "judge" if problem.what.endswith("to judge") else "model"
-    return replace(problem, what=f"{problem.what}: no key, so no default {role} yet")
+    return replace(
+        problem,
+        what=f"{problem.what}: no key, so no default {role} yet",
+        hint=f"A key gives one. Or n{problem.hint.removeprefix('N')}",
+    )
 
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:

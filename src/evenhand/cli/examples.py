@@ -35,7 +35,7 @@ _LINES: dict[str, tuple[str, ...]] = {
     "runs rename": ("runs rename 01M7YPHZRR 'shorter prompt'", "runs rename 01M7YPHZRR ''"),
     "runs tag": ("runs tag 01M7YPHZRR release", "runs tag 01M7YPHZRR --remove release"),
     "runs note": ("runs note 01M7YPHZRR 'new judge'", "runs note 01M7YPHZRR"),
-    "runs delete": ("runs delete 01M7YPHZRR", "runs delete 01M7YPHZRR --yes"),
+    "runs delete": ("runs delete 01M7YPHZRR", "runs delete 01M7YPHZRR 01M83FG1EM --yes"),
     "check": ("check .", "check evals --first 10 --json"),
     "export": (
         "export --to results.csv",

@@ -6,16 +6,27 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.scripted import scripted_at
 from evenhand.core.wording.words import near
 
+if TYPE_CHECKING:
+    from evenhand.testing import Script
+
+MOST = 8
+"""So many stretches of lines are named."""
+
 
 @contextlib.contextmanager
-def offline_answers(folder: Path) -> Iterator[None]:
-    """Inside, the vendors' addresses lead to a server of our own that answers from the folder's offline.jsonl."""
+def offline_answers(folder: Path) -> Iterator[Script]:
+    """Inside, the vendors' addresses lead to a server of our own that answers from the folder's offline.jsonl.
+
+    Yields:
+        What it answers.
+    """
     from evenhand.providers.prices import away_from_home_unpaid
     from evenhand.testing import FakeProvider, Script
 
@@ -37,7 +48,26 @@ def offline_answers(folder: Path) -> Iterator[None]:
         environment_kept(),
     ):
         os.environ.update(fake.env())
-        yield
+        yield fake.script
+
+
+def unused_rules(script: Script, *, always: bool) -> list[str]:
+    """A line that names the rules of a script that answered nothing; none where all answered, or nothing was asked.
+
+    Other commands may need them. So they are named only where one of them may be meant for a request that was refused.
+
+    Args:
+        always: Name them also if no request was refused.
+    """
+    from evenhand.analysis.summaries.column_names import in_ranges
+
+    lines = script.unused_lines
+    if not lines or not (script.refused or always):
+        return []
+    stretches = [name.replace("#", "") for name in in_ranges([f"#{line}" for line in lines])]
+    listed = ", ".join(stretches[:MOST]) + (" …" if len(stretches) > MOST else "")
+    rules = "the rule on line" if len(lines) == 1 else f"{len(lines):,} rules, on lines"
+    return [f"{script.file}: no request matched {rules} {listed}"]
 
 
 def script_digest(folder: Path) -> str:

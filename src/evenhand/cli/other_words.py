@@ -62,6 +62,9 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "--new-id": "The same results are imported once.",
         "--force": "The same results are imported once; `evenhand runs delete` deletes a run.",
     },
+    "check": {
+        "--max-cost": "`evenhand check` prints the most that a run costs; --max-cost is for `evenhand run`.",
+    },
     "resume": {
         "-c": "A run knows the config that it was made of.",
         "--config": "A run knows the config that it was made of.",
@@ -70,7 +73,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "--delay": "A run knows its delay.",
     },
 }
-"""By our command: options of promptfoo's counterpart that it doesn't have."""
+"""By our command: options that promptfoo's counterpart, or a neighbour of ours, has, and it doesn't."""
 
 _OF_RUNS = {"show": "show", "export": "export", "delete": "runs delete"}
 

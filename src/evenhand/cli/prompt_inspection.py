@@ -298,8 +298,8 @@ def send(
 ) -> int:
     """Render a prompt, send it, print the answer, run verify.sh on it, and record a row of usage.
 
-    If guard.sh refuses, nothing is sent or recorded. Exits with 1 if verify.sh rejects the answer, and with 3 if there
-    was no answer.
+    If guard.sh refuses, or a key is missing, nothing is sent or recorded. Exits with 1 if verify.sh rejects the answer,
+    and with 3 if there was no answer.
     """
     import contextlib
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Finished, Settings
     from evenhand.render.progress import Progress
     from evenhand.store.runfile import RunFile
+    from evenhand.testing import Script
 
 
 SCRIPTED = " · replies scripted, no key needed"
@@ -114,7 +115,7 @@ def settled(
     from evenhand.engine.process import own_process
 
     failed_code(os.environ)  # one that is none is said before anything is paid for
-    with own_process(), debuggable(), _as_asked(request, settings):
+    with own_process(), debuggable(), _as_asked(request, settings) as script:
         file = _of_held_process() or file
         plan = request.plan()
         look_at_files_beside(str(plan.source))
@@ -136,7 +137,20 @@ def settled(
             )
         source = _source(settings, offline=request.offline)
         with another_may_go_on():
-            return settle(plan, settings, file, session, source=source), plan
+            finished = settle(plan, settings, file, session, source=source)
+        if script is not None and file is None and _asks_all(request, settings):
+            from evenhand.cli.offline import unused_rules
+
+            plan.notes += unused_rules(script, always=session.verbose)
+        return finished, plan
+
+
+def _asks_all(request: Request, settings: Settings) -> bool:
+    """Whether a run leaves out nothing that its script may be for."""
+    from evenhand.cli.run_request import Asked
+
+    chosen = settings.decider is not None or settings.shard is not None or DRAWN in settings.record
+    return isinstance(request, Asked) and not request.is_part and not chosen
 
 
 def settle(
@@ -240,8 +254,13 @@ def _one_by_one(
 
 
 @contextlib.contextmanager
-def _as_asked(request: Request, settings: Settings) -> Iterator[None]:
-    """Inside, replies come from where the request has them, and RAG metrics are defined as it says."""
+def _as_asked(request: Request, settings: Settings) -> Iterator[Script | None]:
+    """Inside, replies come from where the request has them, and RAG metrics are defined as it says.
+
+    Yields:
+        The script that answers; None where none does.
+    """
+    script = None
     with contextlib.ExitStack() as stack:
         if not settings.sends:
             from evenhand.cli.replaying import nothing_sent
@@ -250,7 +269,7 @@ def _as_asked(request: Request, settings: Settings) -> Iterator[None]:
         elif request.offline:
             from evenhand.cli.offline import offline_answers
 
-            stack.enter_context(offline_answers(request.folder))
+            script = stack.enter_context(offline_answers(request.folder))
         elif settings.regrades:
             from evenhand.providers.leading import judges_alone
 
@@ -259,7 +278,7 @@ def _as_asked(request: Request, settings: Settings) -> Iterator[None]:
             from evenhand.scorers.rag.definitions import using_definitions
 
             stack.enter_context(using_definitions(request.definitions))
-        yield
+        yield script
 
 
 def _of_held_process() -> Path | None:

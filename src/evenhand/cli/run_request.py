@@ -198,6 +198,18 @@ class Asked(Record, frozen=True, kw_only=True):
             return folder
         return project_folder(folder)
 
+    @property
+    def is_part(self) -> bool:
+        """Whether paths or options leave out some of what the folder's offline.jsonl may answer."""
+        chosen = record_replace(self.selection, seed=0, repeats=None)
+        paths = [Path(path) for path in self.paths]
+        return (
+            chosen != Selection()
+            or self.over != Overrides()
+            or any((self.failing, self.names, self.tag, self.case, self.model, self.edits))
+            or not any(self.folder in (path, path.parent) for path in paths)
+        )
+
     def check_offline(self) -> None:
         """That where replies are missed, the paths are there; whether there are replies is looked at later.
 

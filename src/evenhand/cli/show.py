@@ -104,10 +104,10 @@ def show(
 ) -> int:
     """Show RUN: an id, the start of one, a file, or `REMOTE#RUN`. Default: the latest run.
 
-    With CELL, show trials in full: prompt, output, every outcome, every call; --calls adds what each call, a judge's
-    too, sent and received. `better:3` is the third case of the variant better; `3`, or a case's id or description, all
-    trials of a case. A CELL without RUN is one of the latest run. With --where, only matching trials are listed and
-    counted.
+    With CELL, show trials: prompt, output, every outcome, every call; --calls adds what each call, a judge's too, sent
+    and received. Long texts are cut; --json has all of them. `better:3` is the third case of the variant better; `3`,
+    or a case's id or description, all trials of a case. A CELL without RUN is one of the latest run. With --where, only
+    matching trials are listed and counted.
     """
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.ink import takes_colors

@@ -20,6 +20,10 @@ _address: ContextVar[str] = ContextVar("scripted", default="")
 _ANY_PORT = re.compile(rb"http://127\.0\.0\.1:\d+")
 SCRIPTED = "models and judges answered from a script (--offline)"
 """What is said of a gate whose replies were scripted."""
+NO_RULE = " has no rule for: "
+"""What a script answers that knows no reply."""
+A_RULE_SAID_SO = "offline.jsonl said so: give its rule a `model`"
+"""What to do about a judge's reply that is of no use, and would be the same again."""
 _SCRIPTED = b"scripted:"
 ReplySource = Literal["provider", "cache", "journal", "replay", "script"]
 """Where a reply came from, for people: an `Origin`, or the script that stands in for a provider."""

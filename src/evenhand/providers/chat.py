@@ -26,10 +26,10 @@ from evenhand.core.message import CHATS, Message, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import MutableRecord, Record
-from evenhand.core.scripted import scripted_url
+from evenhand.core.scripted import NO_RULE, scripted_url
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
-from evenhand.providers.faults import NO_RULE, fault, unreadable
+from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http_answer import HttpAnswer, answered
 from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound, call_bound, is_stated, price_of

@@ -21,6 +21,7 @@ from evenhand.core.errors import (
     UnknownModel,
 )
 from evenhand.core.json_shapes import is_object
+from evenhand.core.scripted import NO_RULE
 from evenhand.core.secrets import known, shown
 from evenhand.providers.http import HttpAnswer
 from evenhand.providers.refusals import error_codes
@@ -57,9 +58,6 @@ _MODEL_WORDS = re.compile(
     re.DOTALL,
 )
 
-NO_RULE = " has no rule for: "
-"""What a script answers that knows no reply: it says all, and which port of this machine it is at says nothing."""
-
 
 def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     """The error that an answer other than 200 stands for.
@@ -77,6 +75,7 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     wait = retry_after(answer.headers)
     where = f"{host} answered {status}"
     message = f"{where}: {explanation}" if explanation else where
+    # It says all, and which port of this machine it is at says nothing.
     if NO_RULE in explanation and host.startswith("127.0.0.1:"):
         message = explanation
     if status == 402 or (status in (400, 403, 429) and _QUOTA.search(body)):

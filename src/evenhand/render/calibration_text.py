@@ -12,7 +12,7 @@ from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.rates import hundredths
 from evenhand.analysis.trust.agreement import AgreementStatistics, coefficient
 from evenhand.analysis.trust.audit import Audit
-from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
+from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration, few_of_a_kind
 from evenhand.analysis.trust.canaries import (
     CASES_NEEDED,
     CanaryAnswers,
@@ -37,6 +37,7 @@ from evenhand.core.wording.words import (
     percents,
     safe,
     share_words,
+    short_id,
 )
 from evenhand.stats.agreement import Alternative
 from evenhand.stats.correction import Estimate
@@ -63,7 +64,7 @@ def calibration_lines(
     if not calibration.judges and not calibration.rankings:
         yield "no judge gave a verdict in this run"
     for judge in calibration.judges:
-        yield from _judge_lines(judge)
+        yield from _judge_lines(judge, calibration.run)
         if (decides := selective.get((judge.metric, judge.model))) is not None:
             yield from lines_of(decides, calibration.run)
         audits = calibration.audits[judge.metric, judge.model]
@@ -78,11 +79,13 @@ def calibration_lines(
         yield ""
 
 
-def _judge_lines(judge: JudgeCalibration) -> Iterator[str]:
+def _judge_lines(judge: JudgeCalibration, run: str) -> Iterator[str]:
     """What labels say of a judge; without labels, only that there are none."""
     v = judge.verdicts
     yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
     yield f"  {judge.verdict}: {judge.why}"
+    if judge.verdict == "do not use" and not few_of_a_kind(v):
+        yield f"  next       try another model on these labels: evenhand calibrate {short_id(run)} --try model=ID"
     yield f"  labels     {v.labels} of {count(v.items, 'judged output')}"
     yield f"  raw        {rate(judge.raw)}"
     if judge.corrected is not None:
@@ -286,6 +289,9 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
     n, trust = len(one.labels.pairs), one.trust
     yield f"{safe(one.name)} · judged by {safe(one.model)}"
     yield f"  {trust.verdict}: {trust.why}"
+    if trust.verdict == "do not use":
+        more = "label more pairs, or " if one.pairs > n else ""
+        yield f"  next       {more}change the judge or the criteria of Ranking(…), and run, label and calibrate again"
     yield f"  labels     {n} of {count(one.pairs, 'compared pair')}"
     if one.agreement is not None:
         yield (

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from evenhand.analysis.summaries.column_names import in_ranges
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.core.run import TrialResult
+from evenhand.core.run import TrialError, TrialResult
+from evenhand.core.scripted import A_RULE_SAID_SO, NO_RULE
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import clip, columns, count, folded, number, safe, short_id
 from evenhand.render.command_words import typed_for
@@ -160,6 +161,8 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
     errors = [trial.error for trial in trials if trial.error]
     if not errors or len(errors) < len(trials):
         return ""
+    if run.meta.is_scripted and all(map(_is_of_script, errors)):
+        return f"correct offline.jsonl, then evenhand run{typed_for(run.meta)}"
     # What a vendor refused with a status of 4xx would be refused again.
     if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
         return f"evenhand show {name} --where status:error, then change what is sent, and run again"
@@ -175,6 +178,12 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
     if all(_ASK_ANEW in f"{error.message} {error.where}" for error in errors):
         return f"evenhand resume --errors {name} --no-cache"
     return ""
+
+
+def _is_of_script(error: TrialError) -> bool:
+    """Whether a script has no rule for what was asked, or another answer of it would do: it says the same again."""
+    text = f"{error.message} {error.where}"
+    return any(sign in text for sign in (NO_RULE, A_RULE_SAID_SO, _ASK_ANEW))
 
 
 def _named(trial: TrialResult) -> TrialResult:

@@ -16,6 +16,8 @@ def lines(power: Power) -> Iterator[str]:
     """The answers in words."""
     pilot = power.pilot
     size = f"{power.difference * 100:g} points"
+    if pilot.eval:
+        yield f"of the run's evals, this is about the first, {safe(pilot.eval)}; run another alone to ask about it"
     yield (
         f"{count(power.cases, 'case')} show a difference of {size} (--difference) four times in five, "
         f"if two variants disagree on {percent(power.differing)} of them{_basis(power)}"

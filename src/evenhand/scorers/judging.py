@@ -32,6 +32,7 @@ from evenhand.core.json_schema import strict_object
 from evenhand.core.json_shapes import is_mapping, is_number
 from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.provider import Provider, judge_id, misset
+from evenhand.core.scripted import A_RULE_SAID_SO, script_answers
 from evenhand.core.thoughts import TAGS
 from evenhand.core.traits import name_model
 from evenhand.core.unusable_answers import forgotten_if_unusable
@@ -257,6 +258,8 @@ async def _answered(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
         except JudgeError as second:
             # Its words are kept, as all that was paid for: resuming reads them again.
             way = "`evenhand resume --errors --no-cache` asks again"
+            if script_answers():  # it would answer the same again
+                way = A_RULE_SAID_SO
             raise JudgeError(
                 f"asked twice, without a usable answer: {second.message}; {way}", hint=second.hint
             ) from error

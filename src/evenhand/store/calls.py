@@ -287,16 +287,14 @@ class JournaledCalls(Counts):
             variants: Of the trials of these columns; None for all calls of the run.
         """
         usage: dict[tuple[CallRole, str], ModelUsage] = {}
-        columns = sorted(variants or ())
-        marks = ",".join("?" * len(columns))
-        chosen = f"and trial in (select idx from {self._run.table()} where variant in ({marks}))"  # noqa: S608 (one of two names)
+        chosen, columns = self._of_columns(variants)
         with readable(self._run.path):
             for role, model, answered, *numbers, unpriced, cost in self._run.db.execute(
                 f"""
                 select role, provider, model, count(*), sum(origin != 'provider'), total(tokens_in), total(tokens_out),
                        sum(origin = 'provider' and cost_usd is null),
                        round(total(case when origin = 'provider' then cost_usd end), 10)
-                from call join reply on reply.call = call.id where error = '' {"" if variants is None else chosen}
+                from call join reply on reply.call = call.id where error = '' {chosen}
                 group by role, provider, model
                 order by role = 'subject' desc, role, case when role = 'subject' then min(trial) end, provider, model
                 """,  # noqa: S608 (fixed texts)
@@ -316,6 +314,14 @@ class JournaledCalls(Counts):
                 before = usage.get((role, model))
                 usage[role, model] = added(before, more) if before else more
         return list(usage.values())
+
+    def _of_columns(self, variants: Collection[int] | None) -> tuple[str, list[int]]:
+        """The condition for calls of the trials of these columns, with what it takes; empty for all calls."""
+        if variants is None:
+            return "", []
+        marks = ",".join("?" * len(variants))
+        chosen = f"select idx from {self._run.table()} where variant in ({marks})"  # noqa: S608 (one of two names)
+        return f"and trial in ({chosen})", sorted(variants)
 
     def judge_requests(self, most: int) -> Iterator[tuple[str, str, bytes]]:
         """Of answered calls to judges, the id that was asked, the name in the answer, and the request.
@@ -503,14 +509,23 @@ class RunBatches(ReadsRun):
             ).fetchall()
             return dict(waves), set(unanswered)
 
-    def batched_usd(self) -> dict[tuple[str, str], float]:
-        """What calls came to that batches answered, by role and model as asked for; unknown prices are left out."""
+    def batched_usd(self, variants: Collection[int] | None = None) -> dict[tuple[str, str], float]:
+        """What calls came to that batches answered, by role and model as asked for; unknown prices are left out.
+
+        Args:
+            variants: Of the trials of these columns; None for all calls of the run.
+        """
+        chosen, columns = self._of_columns(variants)
         with readable(self._run.path):
             if not self._run.has_table("batch"):
                 return {}
             rows = self._run.db.execute(
-                "select role, provider, total(cost_usd) from batch_call join call on call.id = batch_call.call"
-                " join reply on reply.call = call.id where error = '' group by role, provider"
+                f"""
+                select role, provider, total(cost_usd)
+                from batch_call join call on call.id = batch_call.call join reply on reply.call = call.id
+                where error = '' {chosen} group by role, provider
+                """,  # noqa: S608 (fixed texts)
+                columns,
             )
             return {(role, provider): cost for role, provider, cost in rows}
 

@@ -23,6 +23,7 @@ from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping, is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
+from evenhand.core.scripted import NO_RULE
 from evenhand.core.wording.words import clip
 from evenhand.testing.function_calls import ToolCalls, problems_of
 
@@ -158,6 +159,8 @@ class Script:
     seed: int = 0
     file: str = ""
     _used: dict[int, int] = field(default_factory=dict[int, int], repr=False)
+    _lines: Sequence[int] = ()
+    _refused: int = 0
 
     def __post_init__(self) -> None:
         problems = [problem for name in self.faults for problem in _faulty(name)]
@@ -180,6 +183,7 @@ class Script:
             raise ConfigError([Problem(file, 0, 0, f"cannot be read: {error}")]) from error
         problems: list[Problem] = []
         rules: list[Rule] = []
+        numbers: list[int] = []
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -193,9 +197,22 @@ class Script:
             problems += [Problem(file, number, 0, what, hint) for what, hint in mistakes]
             if rule is not None:
                 rules.append(rule)
+                numbers.append(number)
         if problems:
             raise ConfigError(problems)
-        return Script(rules, None, file=path.name)
+        return Script(rules, None, file=path.name, _lines=numbers)
+
+    @property
+    def refused(self) -> int:
+        """How many requests no rule fitted."""
+        return self._refused
+
+    @property
+    def unused_lines(self) -> list[int]:
+        """The lines of its file whose rules answered nothing; none if nothing was asked."""
+        if not self._used and not self._refused:
+            return []
+        return [line for i, line in enumerate(self._lines) if i not in self._used]
 
     def rule_for(self, asked: ScriptedRequest, *, by_path: bool = False) -> Rule | None:
         """The rule for a request; counts its use. None where no rule fits and there is no default.
@@ -209,8 +226,7 @@ class Script:
             if rule.times is not None and self._used.get(i, 0) >= rule.times:
                 continue
             if rule.fits(asked):
-                if rule.times is not None:
-                    self._used[i] = self._used.get(i, 0) + 1
+                self._used[i] = self._used.get(i, 0) + 1
                 return rule
         if by_path or self.default is None:
             return None
@@ -218,8 +234,7 @@ class Script:
 
     def lacks(self, asked: ScriptedRequest) -> str:
         """That no rule fits a request, with the words that tell it from others."""
-        from evenhand.providers.faults import NO_RULE  # noqa: PLC0415 (where something is wrong)
-
+        self._refused += 1
         shape = "" if asked.schema is None else f" · its reply is like {example_of(asked.schema)}"
         return f"{self.file or 'the script'}{NO_RULE}{_excerpt(asked.text)}{shape}"
 

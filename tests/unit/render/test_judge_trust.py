@@ -33,7 +33,7 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import AnswerDetails, CallEnd, CallStart, RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import RunVariant, Variant
-from evenhand.core.wording.words import percent
+from evenhand.core.wording.words import percent, short_id
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.render.calibration_text import calibration_lines, worth_line
 from evenhand.render.comparison import judged_line
@@ -478,9 +478,14 @@ async def test_a_judge_that_is_too_kind_is_usable_with_labels_only(make_run: Mak
     "people", [lambda i: i % 10 >= 7, lambda i: i % 2 == 0], ids=["turned", "coin"]
 )
 async def test_a_judge_no_better_than_chance_is_not_to_be_used(make_run: Make, people: Verdict):
-    """One that is turned around has no corrected number at all."""
-    (judge,) = calibrate(label(await a_run(make_run), people, size=100)).judges
+    """One that is turned around has no corrected number at all. What to do next is said."""
+    calibration = calibrate(label(await a_run(make_run), people, size=100))
+    (judge,) = calibration.judges
     assert judge.verdict == "do not use"
+    command = f"evenhand calibrate {short_id(calibration.run)} --try model=ID"
+    assert f"  next       try another model on these labels: {command}" in calibration_lines(
+        calibration
+    )
     assert judge.tpr is not None
     assert judge.tnr is not None
     assert "not shown to be better than chance" in judge.why
@@ -515,7 +520,9 @@ async def test_where_all_is_labelled_more_cases_are_advised_and_not_more_labels(
 async def test_few_labelled_failures_show_nothing_and_what_to_label_is_said(make_run: Make):
     """Three outputs that a judge passes wrongly don't show that it is no better than chance."""
     run = label(await a_run(make_run), lambda i: i % 40 != 1, size=60)
-    (judge,) = calibrate(run).judges
+    calibration = calibrate(run)
+    (judge,) = calibration.judges
+    assert not any("--try" in line for line in calibration_lines(calibration))
     fails = judge.verdicts.both_fail + judge.verdicts.excused
     assert 0 < fails < 10
     assert judge.verdict == "do not use"

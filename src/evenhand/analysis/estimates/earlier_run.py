@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -10,7 +11,7 @@ from pathlib import Path
 from evenhand.core.errors import StoreError
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import Usage
-from evenhand.core.plan import CallEstimate, Plan
+from evenhand.core.plan import CallEstimate, Plan, Sheet
 from evenhand.core.provider import Price
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
@@ -44,7 +45,7 @@ class Precedent(Record, frozen=True):
 
 
 def precedent_of(plan: Plan, home: Path) -> Precedent | None:
-    """An earlier run of the plan's file or folder and title; None where none settled a trial.
+    """An earlier run of the plan's file or folder and of its evals, or title; None where none settled a trial of it.
 
     It is the latest one that is whole or has as many trials as the plan, and otherwise the one with the most: a run of
     a few cases, or of one eval, says little of what the others ask.
@@ -54,13 +55,20 @@ def precedent_of(plan: Plan, home: Path) -> Precedent | None:
     """
     most = 0
     fullest: Path | None = None
+    evals = {variant.eval for variant in plan.variants}
     for path in paths(home)[:LOOKED_AT]:
         try:
             with RunFile.open(path) as run:
-                if (run.meta.title, run.meta.source) != (plan.title, plan.source):
+                if run.meta.source != plan.source:
                     continue
-                trials = run.totals().trials
-                if trials and (trials >= plan.size or _is_whole(run.meta, trials)):
+                # Of several sets, a part is called otherwise than all of them; their evals tell.
+                if evals == {""} and run.meta.title != plan.title:
+                    continue
+                trials = sum(_trials_of(run, _columns(run, sheet)) for sheet in plan.sheets)
+                if not trials:
+                    continue
+                has_all = evals <= {variant.eval for variant in run.meta.variants}
+                if (has_all and trials >= plan.size) or _is_whole(run.meta, run.totals().trials):
                     return _going_by(run, plan, trials)
                 if trials > most:
                     most, fullest = trials, path
@@ -70,6 +78,21 @@ def precedent_of(plan: Plan, home: Path) -> Precedent | None:
         return None
     with RunFile.open(fullest) as run:
         return _going_by(run, plan, most)
+
+
+def _columns(run: RunFile, sheet: Sheet) -> list[int] | None:
+    """The run's columns that are of the evals of a sheet; None where all are."""
+    evals = {variant.eval for variant in sheet.variants}
+    columns = [i for i, variant in enumerate(run.meta.variants) if variant.eval in evals]
+    return None if len(columns) == len(run.meta.variants) else columns
+
+
+def _trials_of(run: RunFile, columns: Sequence[int] | None) -> int:
+    """How many trials of these columns the run settled."""
+    if columns is None:
+        return run.totals().trials
+    counts = run.by_variant()
+    return sum(counts[column].trials for column in columns)
 
 
 def _is_whole(meta: RunMeta, trials: int) -> bool:
@@ -82,9 +105,30 @@ def _is_whole(meta: RunMeta, trials: int) -> bool:
 
 def _going_by(run: RunFile, plan: Plan, trials: int) -> Precedent:
     prices = {one.id: one.price for one in plan.providers if isinstance(one, ChatProvider)}
-    usage = [_at_list_price(one, prices) if run.meta.is_scripted else one for one in run.usage()]
-    estimates = tuple(_scaled(usage, run.batched_usd(), plan.size / trials))
+    calls: dict[tuple[str, str], CallEstimate] = {}
+    # Evals may ask different numbers of calls, so each set goes by its own.
+    for sheet in plan.sheets:
+        columns = _columns(run, sheet)
+        if not (settled := _trials_of(run, columns)):
+            continue
+        usage = run.usage(columns)
+        if run.meta.is_scripted:
+            usage = [_at_list_price(one, prices) for one in usage]
+        for one in _scaled(usage, run.batched_usd(columns), sheet.size / settled):
+            before = calls.get((one.role, one.provider))
+            calls[one.role, one.provider] = one if before is None else _together(before, one)
+    estimates = tuple(sorted(calls.values(), key=lambda one: one.role != "subject"))
     return Precedent(run.meta.id, trials, estimates, waves_of_run(run), run.meta.is_scripted)
+
+
+def _together(one: CallEstimate, other: CallEstimate) -> CallEstimate:
+    costs = (one.cost_usd, other.cost_usd)
+    return replace(
+        one,
+        calls=one.calls + other.calls,
+        tokens_in=one.tokens_in + other.tokens_in,
+        cost_usd=None if None in costs else math.fsum(filter(None, costs)),
+    )
 
 
 def _at_list_price(usage: ModelUsage, prices: Mapping[str, Price | None]) -> ModelUsage:

@@ -115,8 +115,9 @@ def gate(
         results = list(judged(results, margin, level, decider.level_of))
     reused = sum(bool(trial.taken) for trial in run.trials())
     if cached := totals.cached - run.read_again():
+        where = "were replayed" if "replay" in meta.settings else "came from the cache"
         notes.append(
-            f"{cached:,} of {count(totals.calls, 'answer')} came from the cache:"
+            f"{cached:,} of {count(totals.calls, 'answer')} {where}:"
             " where the baseline has the same ones, nothing can differ"
         )
     notes = [*judge_notes(run, {one.metric for one in results}), *notes]

@@ -501,7 +501,10 @@ def _trust(
     _, low = apart_by(tpr, tnr)
     misses = f"misses {percent(1 - tnr.value)} of real failures, fails {percent(1 - tpr.value)} of good outputs"
     if low <= 0:
-        return "do not use", f"not shown to be better than chance: {misses}{_few_of_a_kind(agrees)}"
+        return (
+            "do not use",
+            f"not shown to be better than chance: {misses}{few_of_a_kind(agrees.verdicts)}",
+        )
     if low > TELLS_APART and corrected and is_equivalent(raw.value, corrected.low, corrected.high):
         return "usable", misses
     if corrected is None:
@@ -511,9 +514,8 @@ def _trust(
     return "usable with labels", f"{misses}; its raw pass rate may be off by {off * 100:.0f} points"
 
 
-def _few_of_a_kind(agrees: Agreement) -> str:
+def few_of_a_kind(v: Verdicts) -> str:
     """What to label where a judge isn't shown to tell outputs apart, with too few passes or failures to see it."""
-    v = agrees.verdicts
     fails, passes = v.both_fail + v.excused, v.both_pass + v.missed
     number, what = (fails, "fail") if fails <= passes else (passes, "pass")
     if number >= FEW_OF_A_KIND:

@@ -111,6 +111,7 @@ class Pilot(Record, frozen=True, kw_only=True):
         again: How the judges' verdicts on the same output vary.
         wording: What other wordings do; None where no run has one.
         sample: What a gate has to run against a baseline; None where there is none.
+        eval: The eval that it is about, the first of several; empty where there is one.
     """
 
     rate: float
@@ -131,6 +132,7 @@ class Pilot(Record, frozen=True, kw_only=True):
     again: Sequence[PowerJudge] = ()
     wording: PowerWording | None = None
     sample: PowerSample | None = None
+    eval: str = ""
 
     @property
     def parts(self) -> list[PartShare]:
@@ -163,6 +165,8 @@ class Pilot(Record, frozen=True, kw_only=True):
 def pilot_of(run: RunFile) -> Pilot:
     """What a run says: its pass rate, how its first two columns differ, how its repeats vary, its judges.
 
+    Columns of different evals ask different things: of several evals, it is about the first.
+
     Raises:
         StoreError: The run cannot be read.
     """
@@ -180,6 +184,9 @@ def pilot_of(run: RunFile) -> Pilot:
             good = trial.outcome == "pass"
             passed[trial.variant][written_case(trial.case)].append(good)
             others |= {key for key, each in verdicts.items() if each.get(trial.index) is not good}
+    evals = [variant.eval for variant in run.meta.variants]
+    first = next((evals[column] for column in passed), "")
+    passed = {column: cases for column, cases in passed.items() if evals[column] == first}
     columns = list(passed.values())
     every = [tries for column in columns for tries in column.values()]
     repeated = [tries for tries in every if len(tries) > 1]
@@ -221,6 +228,7 @@ def pilot_of(run: RunFile) -> Pilot:
             run, {column: run_anew[column] for column in [*passed][: 2 if both else 1]}
         ),
         again=_again(run, judged),
+        eval=first if len(set(evals)) > 1 else "",
     )
 
 
@@ -495,6 +503,7 @@ class Power(Record, frozen=True):
                 PowerDocument,
                 self,
                 schema=SCHEMA,
+                eval=pilot.eval or None,
                 rate=pilot.rate,
                 assumed=pilot.differing is None,
                 alike=pilot.alike_or_assumed if self.rests_on_correlation else None,

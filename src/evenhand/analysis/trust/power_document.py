@@ -119,6 +119,9 @@ class PowerDocument(Record, frozen=True, kw_only=True):
     """The document, `evenhand.power/1`."""
 
     schema: Annotated[str, Key("`evenhand.power/1`")]
+    eval: Annotated[
+        str | None, Key("the eval that it is about, the first of several", null="there is one")
+    ]
     rate: Annotated[float, Key("the pass rate that the answers rest on", "0 to 1")]
     difference: Annotated[
         float, Key("the difference of two pass rates that is to be shown", "0 to 1")

@@ -242,7 +242,7 @@ class PromptUsage(Record, frozen=True, kw_only=True):
         refuted: Sent, and verify.sh found something wrong.
         unverified: Sent, and nobody looked.
         last: When the last one ended; empty for none.
-        medians: Of the rows that were sent, by key; None where none has the key.
+        medians: Of the rows that were sent, by key; of outputs, those that there are. None where none has the key.
     """
 
     total: int
@@ -264,7 +264,8 @@ def usage_of(rows: Sequence[Row]) -> PromptUsage:
         refuted=sum(row.get("verified") is False for row in sent),
         unverified=sum(row.get("verified") is None for row in sent),
         last=str(rows[-1].get("ts") or "") if rows else "",
-        medians={key: _median(sent, key) for key in MEASURED},
+        medians={key: _median(sent, key) for key in MEASURED[:-1]}
+        | {"output_words": _median([row for row in sent if not row.get("error")], "output_words")},
     )
 
 

@@ -17,6 +17,7 @@ from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.core.version import __version__
+from evenhand.core.wording.words import near
 from evenhand.doors.prompt_directories.content import Content
 from evenhand.doors.prompt_directories.evidence import EVALS, Row, append, now, number
 from evenhand.doors.prompt_directories.prompt import PromptFolder
@@ -270,4 +271,4 @@ def _evidence_line(request: PromptRequest, row: dict[str, Any], folder: Path) ->
         if holds
     ]
     gates = f", {' and '.join(why)}, so that no gate counts it" if why else ""
-    return f"{line} · evidence: {folder.name}/{EVALS}{gates}"
+    return f"{line} · evidence: {near(folder / EVALS)}{gates}"

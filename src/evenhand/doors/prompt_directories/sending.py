@@ -45,6 +45,8 @@ from evenhand.engine.door import Settings, run, waited_for
 from evenhand.languages.documents.findings import Findings, shown_path
 from evenhand.languages.documents.project import project_for
 from evenhand.languages.templates.plain import render
+from evenhand.providers.catalog import key_missing
+from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.roster import Roster
 from evenhand.store.run_lookup import home_for, paths
 from evenhand.store.runfile import RunFile, digest_of
@@ -180,12 +182,14 @@ def send(
         offline: Whether the answer is scripted, so that no gate counts it.
 
     Raises:
-        UsageError: Nobody knows the model.
+        UsageError: Nobody knows the model, or it lacks its key.
         StoreError: The run or the row cannot be kept.
     """
     prompt = rendering.prompt
     content = content_of(prompt)  # as it is now, whatever happens to its files meanwhile
     provider = Roster(prompt.library.root, env)(model, timeout_s)
+    if key := key_missing(provider):
+        raise UsageError(NO_KEY.format(model), hint=f"{set_key(key)} Or use --offline.")
     plan = _plan(rendering, provider, content, offline=offline)
     home = home_for(prompt.library.root) / SENDS
     finished = run(plan, Settings(home=home, cache=False))

@@ -18,6 +18,7 @@ from evenhand.core.errors import JudgeError
 from evenhand.core.json_schema import strict_object
 from evenhand.core.message import Model, Prompt, Reply
 from evenhand.core.record import MutableRecord, Record
+from evenhand.core.scripted import A_RULE_SAID_SO, script_answers
 from evenhand.core.unusable_answers import forgotten_if_unusable
 from evenhand.scorers.judge_reply import the_object, value_shown
 from evenhand.scorers.judging import ask_judge
@@ -112,10 +113,12 @@ async def _itemised(
         if open_ids[section.key]
     )
     why = next(iter(whys), "")
+    again = "`evenhand resume --errors --no-cache` asks again; or ask another judge."
     raise JudgeError(
         f"the judge was asked twice, and gave no usable verdict on {missing}"
-        + (f": {why}" if why else ""),
-        hint="`evenhand resume --errors --no-cache` asks again; or ask another judge.",
+        + (f": {why}" if why else "")
+        + (f"; {A_RULE_SAID_SO}" if script_answers() else ""),
+        hint="" if script_answers() else again,
     )
 
 

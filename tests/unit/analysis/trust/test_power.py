@@ -351,3 +351,26 @@ async def test_clusters_have_a_part_and_four_cases_have_none(make_run: Make):
     pilot = pilot_of(await make_run(trials, clustered, repeats=2))
     assert [part.part for part in pilot.parts] == ["clusters", "cases", "repeats"]
     assert pilot_of(await make_run(trials[:24], clustered, repeats=2)).parts == []
+
+
+async def test_of_several_evals_it_is_about_the_first_and_never_about_their_difference(
+    make_run: Make,
+):
+    """They ask different things: two columns of one eval say the same as in a run without the other eval."""
+    own = [Variant(0, "p", "m", eval="shop: polite"), Variant(1, "q", "m", eval="shop: polite")]
+    other = Variant(2, "p", "m", eval="shop: brief")
+    trials = [
+        result(30 * column + i, variant=column, case=f"c{i}", ok=i % (column + 2) > 0)
+        for column in range(3)
+        for i in range(30)
+    ]
+    both = pilot_of(await make_run(trials, [*own, other]))
+    alone = pilot_of(await make_run(trials[:60], own))
+    assert (both.eval, alone.eval) == ("shop: polite", "")
+    assert replace(both, eval="") == alone
+    assert both.measured
+    apart = pilot_of(await make_run(trials[:60], [own[0], replace(other, index=1)]))
+    assert (apart.measured, apart.rate) == (False, 0.5)
+    assert next(lines(Power(both, 0.1, 0.05))).endswith(
+        "the first, shop: polite; run another alone to ask about it"
+    )

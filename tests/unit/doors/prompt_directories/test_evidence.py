@@ -66,15 +66,22 @@ def test_usage_is_counted_over_what_was_sent():
         {"sent": True, "verified": True, "duration_ms": 10, "ts": "a"},
         {"sent": True, "verified": False, "duration_ms": 30, "output_words": "x"},
         {"sent": True, "verified": None, "duration_ms": 20, "output_words": 7},
+        {
+            "sent": True,
+            "verified": None,
+            "duration_ms": 20,
+            "output_words": 0,
+            "error": "timed out",
+        },
         {"sent": False, "duration_ms": 1000, "ts": "b"},
     ]
     usage = usage_of(rows)
     assert (usage.total, usage.sent, usage.verified, usage.refuted, usage.unverified) == (
+        5,
         4,
-        3,
         1,
         1,
-        1,
+        2,
     )
     assert usage.medians == {"duration_ms": 20, "prompt_words": None, "output_words": 7}
     assert usage.last == "b"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from evenhand.cli.batching import batch_options, batch_record, foresee, policy_of
 from evenhand.cli.completing import complete_paths
-from evenhand.cli.options import flag, number_option, repeatable
+from evenhand.cli.options import flag, number_option, repeatable, text_option
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, ended, judges_asked, study_options
@@ -45,6 +45,9 @@ SHARE = Range(0, 1)
     metavar="N",
     help="Audit only the first N cases of each eval set, prompt or config.",
 )
+@text_option(
+    "-k", "names", metavar="NAME", help="Audit only evals whose name contains NAME (eval sets)."
+)
 @flag(
     "--judges",
     help="Ask judges, too; --max-cost, --batch and --offline mean that as well.  [default: judges aren't asked]",
@@ -63,6 +66,7 @@ def audit(
     paths: tuple[str, ...],
     at_least: float | None,
     first: float | None,
+    names: str,
     judges: bool,
     against: tuple[Path, ...],
     offline: bool,
@@ -87,6 +91,7 @@ def audit(
         tuple(str(one.absolute()) for one in against),
         offline=offline,
         first=None if first is None else int(first),
+        names=names,
     )
     judges = judges or offline or batch or session.max_cost is not None
     with request.ready(judges=judges):

@@ -76,17 +76,20 @@ class AuditRequest(OfEvals, MutableRecord):
         *,
         offline: bool,
         first: int | None = None,
+        names: str = "",
     ) -> AuditRequest:
         """An audit of these paths; the current folder for none.
 
         Args:
             first: Only the first cases.
+            names: Of eval sets, only evals with this text in their name.
         """
         request = Asked(
             paths=tuple(absolute(path) for path in paths or (".",)),
             selection=Selection(first=first),
             over=Overrides(),
             offline=offline,
+            names=names,
         )
         request.check_offline()
         return AuditRequest(request, AuditOptions(at_least, against, offline, time.time()))

@@ -402,3 +402,5 @@ async def test_where_calibration_is_required_a_ranking_without_one_gives_no_verd
         lambda one: "first" if one.first.index % 2 else "second",
     )
     assert verdict_of(chance) == "undecided", "do not use"
+    following = [line for line in calibration_lines(calibrate(chance)) if "  next " in line]
+    assert following[0].startswith("  next       label more pairs, or change the judge or the")
