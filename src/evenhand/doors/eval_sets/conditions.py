@@ -2,9 +2,9 @@
 
 A condition is known by its label. Of `expect(polite, "is polite")`, what counts is the condition as it is written, what
 the eval assigns to its names, and the functions and constants of the file that these name. What answers doesn't count:
-names that the eval returns, what comes of `await`, of a fixture, of a model or of a module of the application, and what
-calls these. So an edit of the application is no edit of the test. Labels that are put together as the eval runs aren't
-known.
+what the eval returns, what comes of `await`, of a fixture, of a model or of a module of the application, what calls
+these, and a function of the file that is given the case and nothing else, as in `bot(case.input)`. So an edit of the
+application is no edit of the test. Labels that are put together as the eval runs aren't known.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ ASSERTS = ""
 """Instead of a label: what the plain `assert` statements are known by together."""
 _EXPECT = "expect"
 _THAT = "that"
-_GIVEN = frozenset({_EXPECT, "case", "repeat"})
+_CASE = "case"
+_GIVEN = frozenset({_EXPECT, _CASE, "repeat"})
 """Parameters of an eval that answer nothing."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -141,8 +142,14 @@ class _Code:
         for node in ast.walk(function):
             for name, value in _assigned(node):
                 self._values[name].append(value)
-            if isinstance(node, ast.Return) and isinstance(node.value, ast.Name):
-                self._closed.add(node.value.id)
+            if isinstance(node, ast.Return) and node.value is not None:
+                self._closed |= _names([node.value])
+        for node in ast.walk(function):
+            # A function of the file that is given a case, and nothing that came of one, is what is tested.
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                given = _names([*node.args, *node.keywords])
+                if _CASE in given and not given & self._values.keys() and node.func.id != _EXPECT:
+                    self._application.add(node.func.id)
 
     def text(self, nodes: Sequence[ast.AST]) -> str:
         """What these consist of."""
@@ -150,7 +157,7 @@ class _Code:
         waiting = _names(nodes)
         while waiting:
             name = waiting.pop()
-            if name in known or name in self._closed or name in self._source.application:
+            if name in known or name in self._closed or name in self._application:
                 continue
             known.add(name)
             values = self._values.get(name) or self._source.statements.get(name, ())

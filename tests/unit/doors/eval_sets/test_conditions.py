@@ -28,6 +28,10 @@ def ask(question):
     return client.answer(question)
 
 
+def plain(question):
+    return question.upper()
+
+
 def well_formed(text):
     assert text.strip() == text
 
@@ -42,6 +46,7 @@ async def answers(case: Case, expect: Expect, model) -> str:
     reply = await model.generate("Be kind. " + case.input)
     other = ask(case.input)
     third = bot.reply(case.input)
+    fourth = plain(case.input)
     output = reply.text.strip()
     short = len(output.split()) < 30
     found = []
@@ -50,6 +55,7 @@ async def answers(case: Case, expect: Expect, model) -> str:
     expect(short and polite(output), "is short")
     expect(sum(found), label="greetings", at_least=1)
     expect(other == third, "agree")
+    expect(len(fourth) > 1, "answers")
     expect(bot.reply("x") == "y", "knows x")
     expect(output, Contains("Dear"), label="by a scorer")
     with expect.that("is JSON"):
@@ -91,7 +97,7 @@ def lines_of(path: Path, first: int, last: int) -> Any:
     return lines
 
 
-LABELS = {"is short", "greetings", "agree", "knows x", "is JSON", "is formal", ""}
+LABELS = {"answers", "is short", "greetings", "agree", "knows x", "is JSON", "is formal", ""}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +110,7 @@ LABELS = {"is short", "greetings", "agree", "knows x", "is JSON", "is formal", "
         ("found.append(word in output)", "found.append(True)", {"greetings"}),
         ("sum(found)", "sum(found) + 1", {"greetings"}),
         ("other == third", "other or third", {"agree"}),
+        ("len(fourth) > 1", "len(fourth) > 0", {"answers"}),
         ('bot.reply("x") == "y"', 'bot.reply("x") != ""', {"knows x"}),
         ('data["kind"] == "letter"', '"kind" in data', {"is JSON"}),
         ('"!" not in text', '"!!" not in text', {"is formal"}),
@@ -126,6 +133,7 @@ def test_the_labels_of_conditions_that_were_changed_are_told(
     ("before", "after"),
     [
         ('"Be kind. " + case.input', '"Be brief. " + case.input'),
+        ("question.upper()", "question.lower()"),
         ("client.answer(question)", "client.answer(question, retries=3)"),
         ("client = bot.Client()", "client = bot.Client(2)"),
         ("bot.reply(case.input)", "bot.reply(case.input, 2)"),
