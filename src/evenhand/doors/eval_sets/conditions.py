@@ -144,11 +144,12 @@ class _Code:
                 self._values[name].append(value)
             if isinstance(node, ast.Return) and node.value is not None:
                 self._closed |= _names([node.value])
+        cases = {_CASE, *_parametrized(function)}
         for node in ast.walk(function):
             # A function of the file that is given a case, and nothing that came of one, is what is tested.
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 given = _names([*node.args, *node.keywords])
-                if _CASE in given and not given & self._values.keys() and node.func.id != _EXPECT:
+                if given & cases and not given & self._values.keys() and node.func.id != _EXPECT:
                     self._application.add(node.func.id)
 
     def text(self, nodes: Sequence[ast.AST]) -> str:
@@ -165,6 +166,15 @@ class _Code:
                 texts += sorted(map(text_of, values))
                 waiting |= _names(values)
         return "\n".join([*texts[: len(nodes)], *sorted(texts[len(nodes) :])])
+
+
+def _parametrized(test: _Function) -> Iterator[str]:
+    """The parameters of a test of pytest's that `parametrize` fills in."""
+    for one in test.decorator_list:
+        if isinstance(one, ast.Call) and one.args and ast.unparse(one.func).endswith("parametrize"):
+            names = [part for part in ast.walk(one.args[0]) if isinstance(part, ast.expr)]
+            for text in map(_literal, names):
+                yield from text.replace(",", " ").split()
 
 
 def _answers(node: ast.AST, application: AbstractSet[str]) -> bool:

@@ -160,3 +160,45 @@ def test_what_cannot_be_read_has_no_digests(tmp_path: Path, text: str | None):
     if text is not None:
         path.write_text(text)
     assert conditions_of(lines_of(path, 1, 2)) == {}
+
+
+PARAMETRIZED = """
+import pytest
+
+
+def bot(number):
+    return number + 1
+
+
+def high(number):
+    return number > 9
+
+
+@pytest.mark.parametrize("n, m", [(1, 2)])
+def test_high(expect, n, m):
+    output = bot(n)
+    expect(high(output), "is high")
+    assert m
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("number + 1", "number + 2", set[str]()),
+        ("number > 9", "number > 2", {"is high"}),
+        ("assert m", "assert n", {""}),
+    ],
+)
+def test_what_a_test_of_pytests_gives_its_parameters_to_is_what_it_tests(
+    tmp_path: Path, before: str, after: str, changed: set[str]
+):
+    """As an eval does with its case."""
+    both = list[dict[str, str]]()
+    for name, text in (("a", PARAMETRIZED), ("b", PARAMETRIZED.replace(before, after))):
+        path = tmp_path / f"{name}.py"
+        path.write_text(text)
+        both.append(dict(conditions_of(lines_of(path, 13, 16))))
+    first, second = both
+    assert {label for label in first if first[label] != second[label]} == changed
+    assert first.keys() == {"is high", ""}
