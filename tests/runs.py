@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from evenhand.analysis.gates.baseline_file import written
+from evenhand.analysis.gates.baseline_making import baseline_parts
 from evenhand.core.run import CallEnd, CallStart, RunMeta, RunStatus, TrialError, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -95,6 +97,11 @@ SUMMARIES = tuple(
 )
 
 Make = Callable[..., RunFile]
+
+
+def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
+    """The baseline of a run, as its file has it."""
+    return written(*baseline_parts(run, outputs=outputs))
 
 
 @pytest.fixture

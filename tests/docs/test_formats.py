@@ -17,6 +17,7 @@ from tests.e2e.commands import in_process
 from tests.runs import (
     SUMMARIES,
     Make,
+    baseline_of,
     result,
     summaries,
 )
@@ -32,7 +33,7 @@ from tests.unit.render.test_uneven_draws import unsure
 from evenhand.analysis.estimates.earlier_run import Precedent
 from evenhand.analysis.gates.baseline import BaselineRun
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline, written
-from evenhand.analysis.gates.baseline_making import baseline_of, baseline_parts
+from evenhand.analysis.gates.baseline_making import baseline_parts
 from evenhand.analysis.gates.gate_results import Stopping, nothing
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history

@@ -222,7 +222,7 @@ def enrich(
         settings=_settings(concurrency, max_cost, no_cache=no_cache),
         to=to,
     )
-    return _report(prepared, to, f"{prepared.asked:,} were asked about")
+    return _report(prepared, to, f"{prepared.asked_about:,} were asked about")
 
 
 @data.command(short_help="Write questions and their answers from documents.")

@@ -10,7 +10,6 @@ random before anything was known of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Literal
 
 from evenhand.stats.interval import CONFIDENCE
@@ -116,49 +115,6 @@ class Bet:
         if self._refuted or self._largest > _LARGEST:
             return math.inf
         return math.exp(self._largest)
-
-
-def confidence_sequence(values: Sequence[float]) -> tuple[float, float]:
-    """An interval for a mean that holds at whatever item one stops.
-
-    Args:
-        values: From 0 to 1, in an order that was drawn beforehand.
-
-    Returns:
-        Its ends, from 0 to 1; (0, 1) for no values.
-
-    Raises:
-        ValueError: A value is not from 0 to 1.
-
-    Source: the hedged capital process of Waudby-Smith and Ramdas, doi:10.1093/jrsssb/qkad009, §4.4.
-
-    >>> [round(end, 2) for end in confidence_sequence([1, 1, 1, 0, 1] * 10)]
-    [0.62, 0.94]
-    """
-    alpha = 1 - CONFIDENCE
-    # Half of the capital is on each side.
-    return _end(values, "higher", alpha / 2, 2 / alpha), _end(values, "lower", alpha / 2, 2 / alpha)
-
-
-def _end(
-    values: Sequence[float], on: Literal["higher", "lower"], alpha: float, enough: float
-) -> float:
-    """The lower (`higher`) or upper (`lower`) end of the means that no such bet rejects."""
-    outside = 0.0 if on == "higher" else 1.0
-    if not values:
-        return outside
-    # A bet takes no mean of 0 or 1.
-    limit, inside = outside, min(1 - 1e-9, max(1e-9, math.fsum(values) / len(values)))
-    while abs(inside - outside) > 1e-9:
-        middle = (inside + outside) / 2
-        bet = Bet(middle, on, alpha)
-        for value in values:
-            bet.add(value)
-        if bet.capital >= enough:
-            outside = middle
-        else:
-            inside = middle
-    return limit if outside == limit else inside
 
 
 def share_sequence(successes: float, failures: float) -> tuple[float, float]:

@@ -10,10 +10,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from tests.runs import Make, result
+from tests.runs import Make, baseline_of, result
 
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history
 from evenhand.analysis.summaries.column_names import SHORT, column_names, full_names, short_names

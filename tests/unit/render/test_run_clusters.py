@@ -6,11 +6,11 @@ import io
 from pathlib import Path
 
 import pytest
+from tests.runs import baseline_of
 
 from evenhand import Case, EvalSet, Expect, Run, compare, run
 from evenhand.analysis.comparison.comparison_sides import Column
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history_run
 from evenhand.analysis.summaries.classification import classified

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Sequence
 from typing import Literal
 
 import pytest
 
+from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.sequential import (
     Bet,
     ShareWatch,
-    confidence_sequence,
     share_sequence,
 )
 
 RUN = [1, 1, 1, 0, 1] * 10
+
+
+def confidence_sequence(values: Sequence[float]) -> tuple[float, float]:
+    """The means that no bet of half the capital on each side rejects: the hedged capital process."""
+    alpha = 1 - CONFIDENCE
+    return _end(values, "higher", alpha / 2, 2 / alpha), _end(values, "lower", alpha / 2, 2 / alpha)
+
+
+def _end(
+    values: Sequence[float], on: Literal["higher", "lower"], alpha: float, enough: float
+) -> float:
+    """The lower (`higher`) or upper (`lower`) end of the means that no such bet rejects."""
+    outside = 0.0 if on == "higher" else 1.0
+    if not values:
+        return outside
+    # A bet takes no mean of 0 or 1.
+    limit, inside = outside, min(1 - 1e-9, max(1e-9, math.fsum(values) / len(values)))
+    while abs(inside - outside) > 1e-9:
+        middle = (inside + outside) / 2
+        bet = Bet(middle, on, alpha)
+        for value in values:
+            bet.add(value)
+        if bet.capital >= enough:
+            outside = middle
+        else:
+            inside = middle
+    return limit if outside == limit else inside
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from evenhand.analysis.gates.baseline import (
     BaselineTrial,
     BaselineVariant,
 )
-from evenhand.analysis.gates.baseline_file import written
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.trust.run_basis import basis_of
 from evenhand.core.definition import UNKNOWN, Definition
@@ -31,11 +30,6 @@ from evenhand.core.wording.words import count, short_id
 from evenhand.store.runfile import RunFile
 
 _OF_JUDGE = ("judge", "prompt", "instrument")
-
-
-def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
-    """The baseline of a run, as its file has it; see `baseline_parts`."""
-    return written(*baseline_parts(run, outputs=outputs))
 
 
 def baseline_parts(

@@ -139,7 +139,7 @@ def generate(
         prepared = Prepared(
             data=Dataset(cases.values(), "generated"),
             errors=errors,
-            asked=len(pieces),
+            asked_about=len(pieces),
             dropped=dropped,
             recovered=earlier.unwritten,
         )

@@ -59,7 +59,7 @@ class Prepared(Record, frozen=True, kw_only=True):
     Attributes:
         data: The cases, with what was found.
         errors: What went wrong, by case; these are as they were.
-        asked: How many cases were asked about.
+        asked_about: How many cases were asked about.
         dropped: How many results were left out as doubles, or because they could not be shown to be true.
         cost_usd: Dollars; None where a price is not known.
         calls: Model calls, replayed ones included.
@@ -69,7 +69,7 @@ class Prepared(Record, frozen=True, kw_only=True):
 
     data: Dataset
     errors: Mapping[str, str]
-    asked: int
+    asked_about: int
     dropped: int = 0
     cost_usd: float | None = None
     calls: int = 0
@@ -137,7 +137,7 @@ def enrich(
         prepared = Prepared(
             data=Dataset(cases, data.name),
             errors=errors,
-            asked=sum(trial.calls > 0 for trial in results.values()),
+            asked_about=sum(trial.calls > 0 for trial in results.values()),
             recovered=earlier.unwritten,
         )
         return written(prepared, run, to)

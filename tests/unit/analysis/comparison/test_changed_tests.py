@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from tests.runs import baseline_of
 
 from evenhand import EvalSet, compare, run
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.run_changes import changes, evidence_of
 from evenhand.core.run import TrialResult

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.runs import baseline_of
 
 from evenhand import Case, EvalSet, Expect, Score, compare, run
 from evenhand.analysis.comparison.pairing import other_scale
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.core.score import Scale
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.runs import Make, result
+from tests.runs import Make, baseline_of, result
 
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_results import Advice, Gate, GateResult
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.core.run import CallEnd, CallStart, TrialResult

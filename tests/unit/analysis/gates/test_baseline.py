@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runs import Make, result
+from tests.runs import Make, baseline_of, result
 
 from evenhand.analysis.comparison.case_values import CaseIds, read, read_trials
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.core.errors import UsageError
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runs import Make, result
+from tests.runs import Make, baseline_of, result
 
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_results import Gate
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.core.errors import UsageError

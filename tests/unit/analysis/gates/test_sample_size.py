@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tests.runs import baseline_of
 
 from evenhand import EvalSet, run
 from evenhand.analysis.comparison.case_values import PASSED
 from evenhand.analysis.comparison.drawn_part import DrawnPart
 from evenhand.analysis.gates.baseline import Baseline, result_of
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_comparison import GateSides, judged
 from evenhand.analysis.gates.sample_size import sample_size
 from evenhand.core.errors import UsageError

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.runs import Make, result
+from tests.runs import Make, baseline_of, result
 
 from evenhand import EvalSet, Expect, Model, Run, Score, at_least, at_most, compare, run
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.trust.requirements import held, requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import UsageError

@@ -53,7 +53,7 @@ def test_facts_are_stored_and_what_is_there_is_left_alone(tmp_path: Path):
     assert two.metadata["reference_claims"] == ["mine"]
     assert two.metadata["entities"]
     assert three == CASES[2]
-    assert (found.asked, found.calls, len(asked), dict(found.errors)) == (2, 2, 2, {})
+    assert (found.asked_about, found.calls, len(asked), dict(found.errors)) == (2, 2, 2, {})
 
 
 def test_what_was_enriched_asks_nobody_again(tmp_path: Path):
@@ -256,7 +256,7 @@ def test_a_long_document_is_asked_about_piece_by_piece(tmp_path: Path):
     model, asked = counting({"pairs": [CAPITAL]})
     text = PARIS + "\n\n" + "Filler. " * (LONGEST // 8) + "\n\n" + PARIS
     found = generate({"long.txt": text}, model=model, settings=Settings(home=tmp_path))
-    assert found.asked == len(asked) == 2
+    assert found.asked_about == len(asked) == 2
     assert {case.metadata["document"] for case in found.data} == {"long.txt"}
 
 
