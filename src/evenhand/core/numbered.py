@@ -19,10 +19,11 @@ class PackedTexts:
         self._data = bytearray()
         self._ends = array("Q", (0,))
 
-    def add(self, text: str) -> None:
-        """Puts one behind the others."""
+    def add(self, text: str) -> int:
+        """Puts one behind the others; its number."""
         self._data += text.encode(*_WRITTEN)
         self._ends.append(len(self._data))
+        return len(self._ends) - 2
 
     def packed(self, number: int) -> bytearray:
         """The bytes of the text with this number."""
@@ -39,45 +40,60 @@ class PackedTexts:
 
 
 class NumberedTexts(PackedTexts):
-    """Different texts, numbered from 0 as they are first met."""
+    """Different texts, numbered from 0 as they are first met.
 
-    def __init__(self) -> None:
+    Args:
+        room: For how many there is room from the start; more are taken all the same.
+    """
+
+    def __init__(self, room: int = 0) -> None:
         super().__init__()
-        self._by_hash = HashedNumbers()
+        self._by_hash = HashedNumbers(room)
         self._last = "", -1
 
     def number(self, text: str) -> int:
         """The number of this text; one that was not met before has the next."""
         # Trials of one case come one after the other: most look-ups are of the text before.
         # An empty text is equal to the initial one, which has no number.
-        if text == self._last[0] and self._last[1] >= 0:
-            return self._last[1]
-        number = self.find(text)
+        last, number = self._last
+        if text == last and number >= 0:
+            return number
+        slot, number = self._look(text)
         if number < 0:
-            number = len(self)
-            self.add(text)
-            self._by_hash.add(hash(text), number)
+            number = self.add(text)
+            self._by_hash.fill(slot, hash(text), number)
         self._last = text, number
         return number
 
     def find(self, text: str) -> int:
         """The number of this text; −1 where it was not met."""
-        for number in self._by_hash.of(hash(text)):
-            if self[number] == text:
-                return number
-        return -1
+        return self._look(text)[1]
+
+    def _look(self, text: str) -> tuple[int, int]:
+        """The slot that has this text and its number; a free slot and −1 where it was not met."""
+        hashed = hash(text)
+        slot, number = self._by_hash.look(hashed, hashed)
+        while number >= 0 and self[number] != text:
+            slot, number = self._by_hash.look(hashed, slot + 1)
+        return slot, number
 
 
 class HashedNumbers:
     """Numbers from 0 up, by the hash of what each stands for: a table with open addressing.
 
     What has another text may have the same hash: who asks looks at the texts of the numbers that come back.
+
+    Args:
+        room: For how many there is room from the start.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = 0) -> None:
         self._size = 0
-        self._hashes = array("q", bytes(8 * _FEWEST))
-        self._numbers = array("I", bytes(4 * _FEWEST))
+        # A power of two, which the mask relies on, at most two thirds of which are taken.
+        slots = max(_FEWEST, 1 << (3 * room // 2).bit_length())
+        self._mask = slots - 1
+        self._hashes = array("q", bytes(8 * slots))
+        self._numbers = array("I", bytes(4 * slots))
         """Each one more than the number; 0 where the slot is free."""
 
     def __len__(self) -> int:
@@ -85,46 +101,60 @@ class HashedNumbers:
 
     def add(self, hashed: int, number: int) -> None:
         """Puts a number under a hash, beside those that it has."""
-        # Open addressing slows down steeply beyond two thirds full, and never ends when it is full.
-        if 3 * self._size >= 2 * len(self._numbers):
-            self._grow()
-        self._put(hashed, number + 1)
-        self._size += 1
+        self.fill(self._free(hashed), hashed, number)
 
     def put(self, hashed: int, number: int) -> None:
         """Puts a number under a hash, in place of the one that it has."""
-        numbers = self._numbers
-        mask = len(numbers) - 1
-        slot = hashed & mask
-        while numbers[slot]:
-            if self._hashes[slot] == hashed:
-                numbers[slot] = number + 1
-                return
-            slot = (slot + 1) & mask
-        self.add(hashed, number)
+        slot, before = self.look(hashed, hashed)
+        if before < 0:
+            self.fill(slot, hashed, number)
+        else:
+            self._numbers[slot] = number + 1
 
     def of(self, hashed: int) -> Iterator[int]:
         """The numbers under a hash, in any order."""
-        hashes, numbers = self._hashes, self._numbers
-        mask = len(numbers) - 1
-        slot = hashed & mask
-        while numbers[slot]:
-            if hashes[slot] == hashed:
-                yield numbers[slot] - 1
-            slot = (slot + 1) & mask
+        slot, number = self.look(hashed, hashed)
+        while number >= 0:
+            yield number
+            slot, number = self.look(hashed, slot + 1)
 
-    def _put(self, hashed: int, number: int) -> None:
-        mask = len(self._numbers) - 1
-        slot = hashed & mask
-        while self._numbers[slot]:
+    def look(self, hashed: int, start: int) -> tuple[int, int]:
+        """The next slot that has a number under this hash, and the number; the next free slot and −1 for none.
+
+        Args:
+            hashed: The hash.
+            start: It again, or the slot behind the one that was looked at before.
+        """
+        hashes, numbers, mask = self._hashes, self._numbers, self._mask
+        slot = start & mask
+        while number := numbers[slot]:
+            if hashes[slot] == hashed:
+                break
             slot = (slot + 1) & mask
-        self._hashes[slot], self._numbers[slot] = hashed, number
+        return slot, number - 1
+
+    def fill(self, slot: int, hashed: int, number: int) -> None:
+        """Puts a number into a free slot that `look` came to with this hash."""
+        self._hashes[slot], self._numbers[slot] = hashed, number + 1
+        self._size += 1
+        # Open addressing slows down steeply beyond two thirds full, and never ends when it is full.
+        if 3 * self._size >= 2 * self._mask:
+            self._grow()
+
+    def _free(self, hashed: int) -> int:
+        """The first free slot for this hash."""
+        slot = hashed & self._mask
+        while self._numbers[slot]:
+            slot = (slot + 1) & self._mask
+        return slot
 
     def _grow(self) -> None:
         hashes, numbers = self._hashes, self._numbers
-        # Twice as many slots: their number stays a power of two, which the masks rely on.
+        # Twice as many slots: their number stays a power of two.
+        self._mask = 2 * self._mask + 1
         self._hashes = array("q", bytes(16 * len(hashes)))
         self._numbers = array("I", bytes(8 * len(numbers)))
         for hashed, number in zip(hashes, numbers, strict=True):
             if number:
-                self._put(hashed, number)
+                slot = self._free(hashed)
+                self._hashes[slot], self._numbers[slot] = hashed, number

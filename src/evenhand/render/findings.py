@@ -183,7 +183,7 @@ def _unsure(run: RunFile, grid: Grid, where: Marked) -> list[str]:
 def cluster_lines(run: RunFile) -> Iterator[str]:
     """The clusters that the run's sets name, copies, and a hint where neither is said."""
     groups = run.groups()
-    columns_cases = [list(run.sums().of_column(variant.index)) for variant in run.meta.variants]
+    columns_cases = [run.sums().of_column(variant.index) for variant in run.meta.variants]
     # A dict, because several variants of one eval give the same sentence.
     lines: dict[str, None] = {}
     for variant, cases, of_column in zip(run.meta.variants, columns_cases, groups, strict=True):

@@ -22,8 +22,9 @@ whose ends are as far off as the judge's scores allow.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, repeat
 from statistics import NormalDist, fmean, variance
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,9 @@ Scale = tuple[float, float]
 
 LEVELS = 256
 """More different values than that are rounded to so many steps of the scale; each step keeps the mean of its values."""
+
+_AT_ONCE = 4096
+"""Units that are counted together before each different one is looked at."""
 
 _CERTAIN = 10.0
 """A sum whose mean is more standard deviations than that from 0 is on one side of it (the rest is less than 2e-5)."""
@@ -153,16 +157,21 @@ def _grouped(units: Iterable[tuple[float, float]], scale: Scale) -> list[_Group]
             step[1] += count
         counts.clear()
 
-    for total, size in units:
-        if size <= 0:
-            continue
-        value = total / size
-        if not low - slack <= value <= high + slack:
-            msg = f"a mean is not on the scale from {low} to {high}"
-            raise ValueError(msg)
-        counts[value, size] += 1
-        if len(counts) > LEVELS:  # at once: a large run has a million different values
-            fold()
+    rest = iter(units)
+    while chunk := list(islice(rest, _AT_ONCE)):
+        equal: Mapping[tuple[float, float], int] = Counter(chunk)
+        # Which of them come first says nothing until some are rounded: then each is added where it stands.
+        few = len(counts) + len(equal) <= LEVELS
+        for (total, size), count in equal.items() if few else zip(chunk, repeat(1)):
+            if size <= 0:
+                continue
+            value = total / size
+            if not low - slack <= value <= high + slack:
+                msg = f"a mean is not on the scale from {low} to {high}"
+                raise ValueError(msg)
+            counts[value, size] += count
+            if len(counts) > LEVELS:  # at once: a large run has a million different values
+                fold()
     if not steps:
         return [(value, size, count) for (value, size), count in counts.items()]
     fold()

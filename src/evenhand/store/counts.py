@@ -28,6 +28,8 @@ _TOTALS = """
 OUTCOME = "idx, case_id, variant, repeat, outcome, score"
 """The columns of a TrialOutcome."""
 
+_MARKS = ("refused", "left_out")
+"""What an answer can be marked with, as `AnswerDetails` calls it."""
 
 _AT_ONCE = 1 << 20
 """Characters in which words are counted at once."""
@@ -37,7 +39,9 @@ class Counts(ReadsRun):
     """Counts the trials of an open run file."""
 
     _sums: tuple[int, CaseSums] | None = None
+    _totals: tuple[int, Totals] | None = None
     _by_variant: tuple[int, list[Totals]] | None = None
+    _marks: tuple[int, dict[str, list[int]]] | None = None
 
     def settled(self) -> int:
         """How often a trial was settled, retakes counted: another number means other results."""
@@ -63,13 +67,22 @@ class Counts(ReadsRun):
 
     def totals(self) -> Totals:
         """Counts over the settled trials."""
-        with readable(self._run.path):
-            row = self._run.db.execute(f"{_TOTALS} from {self._run.table()}").fetchone()
-        totals = _totals(row)
+        totals = self._of_all()
         return totals if self._run.meta.knows_all_calls else replace(totals, cost_usd=None)
+
+    def _of_all(self) -> Totals:
+        """Counts over the settled trials and their recorded calls. Counted once, and anew when the run has grown."""
+        with readable(self._run.path):
+            version = self._version()
+            if self._totals is None or self._totals[0] != version:
+                row = self._run.db.execute(f"{_TOTALS} from {self._run.table()}").fetchone()
+                self._totals = version, _totals(row)
+        return self._totals[1]
 
     def by_variant(self) -> list[Totals]:
         """Counts for each variant, in the order of `meta.variants`. Counted once, and anew when the run has grown."""
+        if len(self._run.meta.variants) == 1:
+            return [self._of_all()]  # SQLite would sort all trials first
         with readable(self._run.path):
             version = self._version()
             if self._by_variant is None or self._by_variant[0] != version:
@@ -200,7 +213,8 @@ class Counts(ReadsRun):
                 rows = self._run.db.execute(
                     f"select {SUMMED} from {self._run.table()} order by idx"  # noqa: S608 (fixed names)
                 )
-                self._sums = version, CaseSums(rows)
+                room = min(self._run.meta.case_count, self.settled())
+                self._sums = version, CaseSums(rows, room)
         return self._sums[1]
 
     def unasked(self) -> list[int]:
@@ -217,28 +231,36 @@ class Counts(ReadsRun):
 
     def refused(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: how many trials' answers are marked as refused."""
-        return self._said_of_answers("refused")
+        return self._answer_marks()["refused"]
 
     def without_thoughts(self) -> list[int]:
         """For each variant: of how many trials' answers thoughts in the text were left out."""
-        return self._said_of_answers("left_out")
+        return self._answer_marks()["left_out"]
 
-    def _said_of_answers(self, field: str) -> list[int]:
-        """For each variant, how many trials have a field of `AnswerDetails` set."""
-        counts = [0] * len(self._run.meta.variants)
+    def _answer_marks(self) -> dict[str, list[int]]:
+        """For each mark in `AnswerDetails`, and each variant: how many trials have it. Read once, as `by_variant`."""
         with readable(self._run.path):
-            if not self._run.has_table("detail"):
-                return counts
-            # Looking for the bytes first is many times faster than reading every document.
-            for variant, count in self._run.db.execute(
-                f"""
-                select t.variant, count(*) from {self._run.table()} t
-                join detail d on d.idx = t.idx and d.take = t.take
-                where instr(d.detail, ?) and json_extract(cast(d.detail as text), ?) group by t.variant
-                """,  # noqa: S608 (one of two names)
-                (f'"{field}":true'.encode(), f"$.answer.{field}"),
-            ):
-                counts[variant] = count
+            version = self._version()
+            if self._marks is None or self._marks[0] != version:
+                self._marks = version, self._marks_of_answers()
+        return self._marks[1]
+
+    def _marks_of_answers(self) -> dict[str, list[int]]:
+        counts = {mark: [0] * len(self._run.meta.variants) for mark in _MARKS}
+        if not self._run.has_table("detail"):
+            return counts
+        # Looking for the bytes first is many times faster than reading every document.
+        for variant, *numbers in self._run.db.execute(
+            f"""
+            select t.variant, total(json_extract(cast(detail as text), '$.answer.refused')),
+                   total(json_extract(cast(detail as text), '$.answer.left_out'))
+            from {self._run.table()} t join detail d on d.idx = t.idx and d.take = t.take
+            where instr(detail, cast('"refused":true' as blob)) or instr(detail, cast('"left_out":true' as blob))
+            group by t.variant
+            """  # noqa: S608 (one of two names)
+        ):
+            for each, number in zip(counts.values(), numbers, strict=True):
+                each[variant] = int(number)
         return counts
 
 

@@ -207,12 +207,11 @@ DETAILS = """
 """
 """A trial's variant, cost and cached calls, and what its result says beyond its parts, from `trial` or `latest`."""
 
-PIECES = """
-    select t.idx, of_case, of_test,
-           coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
+SAID = """
+    select t.idx, coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
 """
-"""A trial's place, the parts of its result, and what that says beyond them, from `trial` or `latest`."""
+"""A trial's place, and what its result says beyond its parts, from `trial` or `latest`."""
 
 DESCRIBED = """
     select t.case_id, min(t.idx),

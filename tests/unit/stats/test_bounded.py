@@ -132,3 +132,15 @@ def test_nothing_and_what_is_off_the_scale() -> None:
     for scale in ((1, 1), (1, 0), (0, math.inf)):
         with pytest.raises(ValueError, match="not a scale"):
             mean_on_scale(each(1), scale)
+
+
+@pytest.mark.parametrize("different", [2, 200, 256, 257, 5_000])
+def test_units_that_are_counted_together_come_to_what_each_alone_does(
+    different: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last digit, also of so many different ones that some are rounded, in whatever order."""
+    draw = Random(different)
+    units = [(draw.randrange(different) / different, draw.choice((1, 1, 0))) for _ in range(9_000)]
+    together = mean_on_scale(units, (0, 1))
+    monkeypatch.setattr(bounded, "_AT_ONCE", 1)
+    assert mean_on_scale(units, (0, 1)) == together

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from evenhand.core.numbered import NumberedTexts
+from evenhand.stats.tallies import tally_of
 from evenhand.store.sums import CaseSums, Row
 
 
@@ -57,3 +61,33 @@ def test_a_case_is_where_its_first_trial_is():
         (6, "a", 1, "pass", 1.0, None),
     ]
     assert [(one.variant, one.first) for one in CaseSums(rows).tallies()] == [(0, 4), (1, 6)]
+
+
+def test_what_cases_came_to_is_had_without_looking_each_of_them_up(monkeypatch: pytest.MonkeyPatch):
+    """A large run has hundreds of thousands of them. Some came to nothing, and a column lacks the last ones."""
+    rows: list[Row] = [
+        (0, "a", 0, "pass", 1.0, 0.5),
+        (1, "a", 1, "fail", 0.0, None),
+        (2, "b", 0, "not_applicable", None, None),
+        (3, "c", 0, "error", None, None),
+        (4, "d", 1, "pass", 1.0, None),
+    ]
+    sums = CaseSums(rows)
+    first, second, third = (sums.of_column(variant) for variant in range(3))
+    expected = {"a": tally_of(1, 0, 0), "c": tally_of(0, 0, 1)}
+    assert {case: first[case] for case in first} == expected
+
+    def no_look(*_: object) -> int:
+        raise AssertionError
+
+    monkeypatch.setattr(NumberedTexts, "find", no_look)
+    assert dict(first.items()) == expected
+    assert list(first.values()) == list(expected.values())
+    assert [len(each) for each in (first, second, third)] == [2, 2, 0]
+    assert [list(sums.scores(variant)) for variant in range(3)] == [
+        [(1.0, 1, 0), (0.0, 0, 1)],
+        [(0.0, 1, 0), (1.0, 1, 0)],
+        [],
+    ]
+    assert list(sums.scores_by_case(1)) == [("a", (0.0, 1, 0)), ("d", (1.0, 1, 0))]
+    assert list(sums.latencies_by_case(0)) == [("a", (0.5, 1, 0))]

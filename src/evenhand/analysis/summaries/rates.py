@@ -7,6 +7,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import compress, islice, repeat
+from operator import add, truediv
 from typing import TYPE_CHECKING
 
 from evenhand.analysis.summaries.clusters import (
@@ -27,11 +29,12 @@ from evenhand.stats.sequential import share_sequence
 from evenhand.stats.tallies import Share, Tally, rate_of
 from evenhand.store.counted import CaseTally
 from evenhand.store.runfile import RunFile
-from evenhand.store.sums import CaseSum
 
 if TYPE_CHECKING:
     from evenhand.stats.tallies import OfTries
 
+_AT_ONCE = 4096
+"""Sums that are taken together: a large run has a million of them, and a loop of its own for each is slow."""
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 
 
@@ -88,11 +91,11 @@ class Repeats(Record, frozen=True):
 
 def share_of_cases(meta: RunMeta, tallies: Iterable[Tally]) -> Share | None:
     """The pass rate of cases of a run each of which stands alone; None for no cases. See `share_in`."""
+    if not meta.ended_early:
+        return rate_of(tallies)
     counted = [tally for tally in tallies if tally.n]
     share = rate_of(counted)
-    if share is None or not meta.ended_early:
-        return share
-    return allowing_for_looks(share, len(counted))
+    return share and allowing_for_looks(share, len(counted))
 
 
 def share_in(meta: RunMeta, tallies: Mapping[str, Tally], groups: Groups) -> Share | None:
@@ -132,7 +135,7 @@ def rates(run: RunFile) -> list[Rate]:
     for variant, totals, groups in zip(
         run.meta.variants, run.by_variant(), run.groups(), strict=True
     ):
-        tallies = dict(sums.of_column(variant.index).items())
+        tallies = sums.of_column(variant.index)
         rates.append(
             Rate(
                 variant=variant.index,
@@ -216,7 +219,11 @@ def scores(run: RunFile) -> list[Mean | None]:
     for variant, groups in zip(run.meta.variants, run.groups(), strict=True):
         ends = sums.score_range(variant.index)
         scale = known_scale(declared.get((variant.index, "")), *ends) if ends else None
-        cases = _of_units(sums.scores_by_case(variant.index), groups)
+        cases = (
+            sums_in(sums.scores_by_case(variant.index), groups)
+            if groups
+            else sums.scores(variant.index)
+        )
         means.append(mean_in(run.meta, mean_of(cases, scale)))
     return means
 
@@ -224,18 +231,15 @@ def scores(run: RunFile) -> list[Mean | None]:
 def latencies(run: RunFile) -> list[Mean | None]:
     """The mean latency of each column, in seconds; None for a column that was not asked."""
     sums = run.sums()
-    return [
-        mean_in(
-            run.meta,
-            mean_of(_of_units(sums.latencies_by_case(variant.index), groups), floor=0.0),
+    means: list[Mean | None] = []
+    for variant, groups in zip(run.meta.variants, run.groups(), strict=True):
+        cases = (
+            sums_in(sums.latencies_by_case(variant.index), groups)
+            if groups
+            else sums.latencies(variant.index)
         )
-        for variant, groups in zip(run.meta.variants, run.groups(), strict=True)
-    ]
-
-
-def _of_units(sums: Iterable[tuple[str, CaseSum]], groups: Groups) -> Iterable[OfCase]:
-    """The sums of what counts once: of cases; or of clusters, where there are any, as in few runs."""
-    return sums_in(sums, groups) if groups else (of_case for _, of_case in sums)
+        means.append(mean_in(run.meta, mean_of(cases, floor=0.0)))
+    return means
 
 
 def rate_texts(rates: Sequence[Rate], least: int = 1) -> list[str]:
@@ -387,16 +391,18 @@ class _Sums:
 
     def __init__(self, cases: Iterable[OfCase]) -> None:
         self.totals, self.values, self.errors = array("d"), array("d"), array("d")
-        for total, values, errors in cases:
-            if values or errors:
-                self.totals.append(total)
-                self.values.append(values)
-                self.errors.append(errors)
+        rest = iter(cases)
+        while chunk := list(islice(rest, _AT_ONCE)):
+            totals, values, errors = zip(*chunk, strict=True)
+            known = [*map(add, values, errors)]
+            self.totals.extend(compress(totals, known))
+            self.values.extend(compress(values, known))
+            self.errors.extend(compress(errors, known))
 
     def means(self) -> array[float]:
         """The mean of each case that has a value."""
-        sums = zip(self.totals, self.values, strict=True)
-        return array("d", (total / values for total, values in sums if values))
+        have = self.values
+        return array("d", map(truediv, compress(self.totals, have), compress(have, have)))
 
     def mean(self, end: float) -> float:
         """The mean over the cases, errors having this value."""
@@ -404,5 +410,7 @@ class _Sums:
 
     def units(self, end: float) -> Iterator[tuple[float, int]]:
         """Each case's mean, its errors having this value, and its weight."""
-        for total, values, errors in zip(self.totals, self.values, self.errors, strict=True):
-            yield (total + errors * end) / (values + errors), 1
+        if not any(self.errors):
+            return zip(map(truediv, self.totals, self.values), repeat(1), strict=False)
+        each = zip(self.totals, self.values, self.errors, strict=True)
+        return (((total + errors * end) / (values + errors), 1) for total, values, errors in each)

@@ -267,6 +267,8 @@ def _means(
         cases: list[OfCase] = list(sums_in(each, groups[variant]))
         if missing:
             cases = list(_sums_with_missing(run.meta, variant, cases, missing))
+        if not cases:  # it was not applicable to any
+            continue
         least, most = _ends(cases, scale)
         mean = mean_of(cases, scale, floor=0.0 if required.metric in LOWER else None)
         yield Held(

@@ -133,6 +133,8 @@ async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(mak
         # It applied to one case alone, and that one is in error; or may have done so.
         ([lost, *(result(6 + i, variant=1) for i in range(4))], ["kept", "open"]),
         ([result(5, ok=None, variant=1), *other], ["kept", "open"]),
+        # It applied to no case, for certain.
+        (other, ["kept"]),
     ):
         run = await make_run([*good, *others], variants, requirements=required)
         assert [one.state for one in held(run)] == states
