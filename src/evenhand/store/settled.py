@@ -185,10 +185,11 @@ class SettledTrials(ReadsRun):
                 # A look through a block takes a tenth of those through each of its results, and finds most signs
                 # nowhere. No sign has the byte between two results, which JSON has only in escapes.
                 block = b"\0".join(details)
+                ends: list[int] = []
                 for hits, sign in zip(places, signs, strict=True):
                     at = block.find(sign)
                     if at >= 0:
-                        ends = [*accumulate(len(detail) + 1 for detail in details)]
+                        ends = ends or [*accumulate(len(detail) + 1 for detail in details)]
                     while at >= 0:
                         row = bisect(ends, at)
                         hits.append(indices[row])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 
 from evenhand.core.run import AnswerDetails
 from evenhand.core.score import Outcome
 from evenhand.store import settled
 from evenhand.store.runfile import RunFile
 from evenhand.store.settled import metric_sign, warning_sign
-
-__all__ = ["make_run"]
 
 SIGNS = (warning_sign("low confidence"), metric_sign("tags"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from tests.unit.conftest import Make, make_run
+from tests.runs import Make
 from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.core.variant import Variant
@@ -22,8 +22,6 @@ from evenhand.wings.judge_checks.tried import (
     decide,
 )
 from evenhand.wings.judge_checks.tryout_plan import halves_of, labelled_judges
-
-__all__ = ["make_run"]
 
 
 def items(count: int, per_case: int = 1) -> tuple[TriedItem, ...]:

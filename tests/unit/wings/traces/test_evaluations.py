@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.conftest import Make, make_run, result
+from tests.runs import Make, result
 from tests.unit.wings.traces.test_broken_traces import T, imported, request, said, span
 
 from evenhand.core.score import Outcome
@@ -16,8 +16,6 @@ from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.traces.run import run_of
 from evenhand.wings.traces.verdicts import events_of
-
-__all__ = ["make_run"]
 
 EVENT = "gen_ai.evaluation.result"
 KEYS = {"name": "name", "value": "score.value", "label": "score.label", "why": "explanation"}
