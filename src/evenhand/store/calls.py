@@ -23,7 +23,7 @@ from evenhand.core.run import (
 from evenhand.store.counted import ModelUsage, Spend, added
 from evenhand.store.counts import Counts
 from evenhand.store.encoding import read_text, write_text
-from evenhand.store.opened import ReadsRun, readable
+from evenhand.store.opened import OpenRun, ReadsRun, readable
 
 BatchState = Literal["intended", "out", "cancelling", "collected", "refused", "gone", "given_up"]
 """about to be submitted, or so when the process died · submitted, and not collected · the same, and cancelled as it was
@@ -287,7 +287,7 @@ class JournaledCalls(Counts):
             variants: Of the trials of these columns; None for all calls of the run.
         """
         usage: dict[tuple[CallRole, str], ModelUsage] = {}
-        chosen, columns = self._of_columns(variants)
+        chosen, columns = _of_columns(self._run, variants)
         with readable(self._run.path):
             for role, model, answered, *numbers, unpriced, cost in self._run.db.execute(
                 f"""
@@ -314,14 +314,6 @@ class JournaledCalls(Counts):
                 before = usage.get((role, model))
                 usage[role, model] = added(before, more) if before else more
         return list(usage.values())
-
-    def _of_columns(self, variants: Collection[int] | None) -> tuple[str, list[int]]:
-        """The condition for calls of the trials of these columns, with what it takes; empty for all calls."""
-        if variants is None:
-            return "", []
-        marks = ",".join("?" * len(variants))
-        chosen = f"select idx from {self._run.table()} where variant in ({marks})"  # noqa: S608 (one of two names)
-        return f"and trial in ({chosen})", sorted(variants)
 
     def judge_requests(self, most: int) -> Iterator[tuple[str, str, bytes]]:
         """Of answered calls to judges, the id that was asked, the name in the answer, and the request.
@@ -515,7 +507,7 @@ class RunBatches(ReadsRun):
         Args:
             variants: Of the trials of these columns; None for all calls of the run.
         """
-        chosen, columns = self._of_columns(variants)
+        chosen, columns = _of_columns(self._run, variants)
         with readable(self._run.path):
             if not self._run.has_table("batch"):
                 return {}
@@ -567,3 +559,12 @@ def batch_row(record: BatchRecord) -> tuple[object, ...]:
 _STATES: frozenset[BatchState] = frozenset(
     ("intended", "out", "cancelling", "collected", "refused", "gone", "given_up")
 )
+
+
+def _of_columns(run: OpenRun, variants: Collection[int] | None) -> tuple[str, list[int]]:
+    """The condition for calls of the trials of these columns, with what it takes; empty for all calls."""
+    if variants is None:
+        return "", []
+    marks = ",".join("?" * len(variants))
+    chosen = f"select idx from {run.table()} where variant in ({marks})"  # noqa: S608 (one of two names)
+    return f"and trial in ({chosen})", sorted(variants)

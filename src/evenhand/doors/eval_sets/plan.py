@@ -315,9 +315,11 @@ def plan_of(
         there = "; ".join(
             f"{evals.name}: {', '.join(e.name for e in evals.evals[:10])}" for evals in sets
         )
-        cases = " -k chooses evals; for cases: --filter." if only is not None and only.name else ""
+        instead = (
+            " -k chooses evals; for cases: --filter." if only is not None and only.name else ""
+        )
         raise NothingSelected(
-            "the selection leaves no eval to run", hint=f"There are: {there or 'none'}.{cases}"
+            "the selection leaves no eval to run", hint=f"There are: {there or 'none'}.{instead}"
         )
     refuse_if_nothing_is_left(plan)
     return plan
