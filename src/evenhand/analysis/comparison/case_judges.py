@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import field
 
@@ -305,10 +305,13 @@ class _Other(MutableRecord, kw_only=True):
     text: str = field(default="")
 
 
-def judges_of(outcome: Outcome) -> list[str]:
-    """Who judged an expectation, each with the version of what it was told; empty for nobody."""
-    members = [member for member in _panel(outcome) if member is not None]
-    return [f"{name} ({version})" if version else name for name, version in members]
+def judges_of(outcome: Outcome) -> Iterator[str]:
+    """Who judged an expectation, of a jury each, with the version of what they were told; nothing for nobody."""
+    members = outcome.metadata.get("jury")
+    for row in members if is_array(members) else [outcome.metadata]:
+        if is_mapping(row) and (judge := row.get("judge")):
+            version = row.get("prompt")
+            yield f"{judge} ({version})" if version else str(judge)
 
 
 def _measures(outcome: Outcome) -> bool:

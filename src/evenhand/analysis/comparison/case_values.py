@@ -504,8 +504,8 @@ def _open(outcomes: Iterable[Outcome]) -> bool:
 
 
 def _note(column: Seen, metric: str, outcome: Outcome) -> None:
-    if judges := judges_of(outcome):
-        column.judges.setdefault(metric, set()).update(clip(safe(one), 80) for one in judges)
+    for judge in judges_of(outcome) if outcome.metadata else ():
+        column.judges.setdefault(metric, set()).add(clip(safe(judge), 80))
     if metric != PASSED:
         bounds = column.bounded.setdefault(metric, set())
         if outcome.at_least is not None:

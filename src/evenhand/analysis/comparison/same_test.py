@@ -202,6 +202,8 @@ class Likeness:
         if recorders := self._changes.recorders:
             one, two = map(safe, recorders)
             yield f"! recorded by {one} and by {two}: what has one name in both may be measured in two ways"
+        if by_id := sum(self._by_id_alone(*places) for places in self._places()):
+            yield f"! nothing but the id says that {count(by_id, 'case')} of both runs are the same"
         if others := self._changes.other_references(self._places()):
             with_other = count(others, "case")
             yield f"! {with_other} with another expected value: compared, as their input is the same"
@@ -210,6 +212,16 @@ class Likeness:
                 f"! {safe(text)} in {count(cases, 'case')}, one of its own for each: they are compared, as it may come"
                 " from what the application answered"
             )
+
+    def _by_id_alone(self, one: int, two: int) -> bool:
+        """Whether a case of an imported run is paired by its id, without an input in both or the same variables."""
+        mine, theirs = self._mine.tests, self._theirs.tests
+        if not (mine.imported or theirs.imported):
+            return False
+        inputs, variables = (
+            (mine.part(part, one), theirs.part(part, two)) for part in ("input", "vars")
+        )
+        return not all(inputs) and (not all(variables) or variables[0] != variables[1])
 
 
 def part_words(parts: Sequence[str]) -> str:

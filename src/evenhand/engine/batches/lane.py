@@ -249,7 +249,7 @@ class BatchLane:
         return len(deep)
 
     def _is_new(self, name: CallName) -> bool:
-        """Whether it was in no batch before, of this session or an earlier one: otherwise its wave is none more."""
+        """Whether a call was in no batch yet, of this session or an earlier one. One that was takes no further wave."""
         return not self.attempts[name] and name not in self._unanswered
 
     def give_back(self, calls: Iterable[WantedCall]) -> None:

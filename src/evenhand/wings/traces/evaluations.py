@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.expect import share_passed
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
@@ -88,7 +89,8 @@ def judged(
 
 
 def _decoded(data: bytes) -> Evaluation:
-    return decode(data)
+    value = decode(data)
+    return as_mapping(value)
 
 
 def _text(one: Evaluation, key: str) -> str:

@@ -13,7 +13,9 @@ from evenhand.analysis.comparison.case_judges import (
     AskedJudges,
     CaseJudges,
     JudgeChanges,
+    judges_of,
 )
+from evenhand.core.cascade import JOINS
 from evenhand.core.definition import Definition
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
@@ -193,3 +195,10 @@ def test_what_nobody_says_who_scored_it_is_not_a_judges():
             assert words == "judged by a instead of an unknown judge or scorer"
     failed = trial(Outcome("q", "error", None, metric="q", error="judge"))
     assert change(failed, trial(outcome("q", by("a")))) == ""
+
+
+def test_all_of_a_jury_judged():
+    """Each is named, but for those that gave no answer; a cascade is one judge."""
+    assert [*judges_of(outcome("q", jury("a", "", "b")))] == ["a (passes/1)", "b (passes/1)"]
+    assert [*judges_of(outcome("q", by(f"a{JOINS}b")))] == [f"a{JOINS}b (passes/1)"]
+    assert [*judges_of(outcome("q", {}))] == []

@@ -124,7 +124,32 @@ async def test_a_number_of_another_tools_is_no_better_than_one_of_a_judge_of_our
     assert "! recorded by deepeval and by Evenhand" in text
     others = await checked(make_run, {"faithfulness": True}, ours=False, tool="ragas")
     assert "! recorded by deepeval and by ragas" in str(compare(theirs, others))
-    assert "! recorded by" not in str(
-        compare(theirs, theirs_again := await checked(make_run, {"faithfulness": True}, ours=False))
-    )
-    assert set(verdicts(theirs, theirs_again).values()) == {"better"}
+    traces = await checked(make_run, {"faithfulness": True}, ours=False, tool="traces")
+    assert "! recorded by deepeval and by another program" in str(compare(theirs, traces))
+    later = await checked(make_run, {"faithfulness": True}, ours=False)
+    assert "! recorded by" not in str(compare(theirs, later))
+    assert set(verdicts(theirs, later).values()) == {"better"}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "note"),
+    [
+        ({"input": "What?"}, False),
+        ({"vars": {"q": "What?"}}, True),
+        ({"input": None}, True),
+        ({"vars": {"q": "Why?"}}, True),
+    ],
+)
+async def test_cases_that_only_an_id_has_in_common_are_told(
+    theirs: dict[str, Any], note: bool, make_run: Make
+) -> None:
+    """Many tools count their cases, so that an id says little. Where both have variables alone, these tell it."""
+    trials = [result(i, case=f"{i}") for i in range(6)]
+    bare = [replace(one, **{"input": None, "vars": {}, **theirs}) for one in trials]
+    other = await make_run(bare, settings=IMPORTED)
+    ours = await make_run([replace(one, vars={}, input="What?") for one in trials])
+    words = "nothing but the id says that 6 cases of both runs are the same"
+    assert (words in str(compare(other, ours))) is note
+    variables = await make_run([replace(one, input=None, vars={"q": "What?"}) for one in trials])
+    told = words in str(compare(other, variables))
+    assert told is (theirs != {"vars": {"q": "What?"}})
