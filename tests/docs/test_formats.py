@@ -257,6 +257,9 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     scored = label_scores(scored, draw(scored, 60, seed=1).places)
     uneven = await a_run(make_run, 200, change=unsure)
     uneven = label_unevenly(uneven, draw_unsure(uneven, 90, seed=4).places)
+    (one, *_) = uneven.metric_labels()
+    opposite = "fail" if one.verdict == "pass" else "pass"
+    add_metric_labels(uneven.path, "bo", [(one.index, one.metric, opposite)])
     evals = await a_run(
         make_run,
         40,
