@@ -200,6 +200,13 @@ def document_of(run: RunFile, *, calls: bool = False) -> dict[str, Any]:
     return json.loads(out.getvalue())
 
 
+def _contradict(run: RunFile) -> None:
+    """Has another person say the opposite of the first label."""
+    (one, *_) = run.metric_labels()
+    opposite = "fail" if one.verdict == "pass" else "pass"
+    add_metric_labels(run.path, "bo", [(one.index, one.metric, opposite)])
+
+
 async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):
     """Runs with errors, repeats, tags, labels, skills, preferences, batches and calls that never ended."""
     found = Outcome("found", "pass", 1.0, named={"trigger precision": 1.0, "trigger recall": 1.0})
@@ -257,6 +264,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):
     scored = label_scores(scored, draw(scored, 60, seed=1).places)
     uneven = await a_run(make_run, 200, change=unsure)
     uneven = label_unevenly(uneven, draw_unsure(uneven, 90, seed=4).places)
+    _contradict(uneven)
     evals = await a_run(
         make_run,
         40,

@@ -24,7 +24,7 @@ from evenhand.analysis.comparison.variants import (
 )
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.trust.calibrated import JudgedRate
-from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED
+from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED, without_split
 from evenhand.core.wording.ink import UNBOUND
 from evenhand.core.wording.words import (
     clip,
@@ -219,7 +219,8 @@ def judged_line(each: JudgedDifference, pair: str = "") -> str:
         return f"{name}: {judge} · {_doubt(each)}{_means(each)}{looked}"
     one = each.corrected
     interval = f"[{points(one.low)}, {points(one.high)}]"
-    labels = _labels(each.first, each.second)
+    split = each.first.split_items + each.second.split_items
+    labels = f"{_labels(each.first, each.second)}{without_split(split, 'output')}"
     both = f", {count(each.paired, 'case')} labelled in both" if each.paired else ""
     doubt = doubt_about(each.first, each.second)
     corrected = f"{points(one.value)} points {interval} corrected, {labels}{both}"

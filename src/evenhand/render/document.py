@@ -30,8 +30,8 @@ from evenhand.analysis.summaries.share_rows import share_of
 from evenhand.analysis.summaries.skill_discovery import trigger_rates
 from evenhand.analysis.summaries.slices import slice_rows
 from evenhand.analysis.trust.beside_people import every_label
-from evenhand.analysis.trust.calibrated import judged_rows
 from evenhand.analysis.trust.canaries import canaries_of
+from evenhand.analysis.trust.judged_document import judged_rows
 from evenhand.analysis.trust.requirements import requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.document import as_object, filled

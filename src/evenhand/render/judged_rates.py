@@ -21,6 +21,7 @@ from evenhand.analysis.trust.trust_rules import (
     NOT_CHECKED,
     ONE_METRIC,
     age,
+    without_split,
 )
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import (
@@ -73,9 +74,14 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     for miss in corrected_misses(run) if undecided else ():
         of_scores = miss.corrected is not miss.rate.corrected
         number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
+        otherwise = ""
+        if miss.value != miss.corrected.value:
+            otherwise = (
+                f", and {percent(miss.value)} if people decide otherwise where they are split"
+            )
         bound = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
         texts.append(
-            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}"
+            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected{otherwise}, wanted {bound}"
         )
     texts += _metric_lines(rates, names)
     texts += [
@@ -102,7 +108,15 @@ def _alike(rates: Sequence[JudgedRate]) -> list[list[JudgedRate]]:
     groups: dict[tuple[object, ...], list[JudgedRate]] = {}
     for one in rates:
         means = one.mean is not None and one.mean.corrected is not None
-        same = (one.status, one.changed, one.why, one.doubt, one.by_votes, one.stopped)
+        same = (
+            one.split is None,
+            one.status,
+            one.changed,
+            one.why,
+            one.doubt,
+            one.by_votes,
+            one.stopped,
+        )
         key = (one.metric, one.model, one.fallback, one.corrected is None, means, *same)
         groups.setdefault(key, []).append(one)
     return list(groups.values())
@@ -119,7 +133,8 @@ def shared_standing(alike: Sequence[JudgedRate], names: Sequence[str]) -> str:
     raw = f"{_spread([(one.raw, names[one.variant]) for one in alike])} by {safe(first.model)}"
     corrected = [(one.corrected, names[one.variant]) for one in alike if one.corrected is not None]
     if corrected:
-        labels = f"{_least_and_most([one.labels for one in alike])} labels each"
+        split = sum(one.split_items for one in alike)
+        labels = f"{_least_and_most([one.labels for one in alike])} labels each{without_split(split, 'output')}"
         people = f"{_spread(corrected)} corrected, {labels} · {raw}"
         parts = [f"{raw} · {labels}{doubt_about(first)}" if first.doubt else people]
     else:
@@ -225,6 +240,7 @@ def _rate_words(one: JudgedRate) -> str:
 def _standing_words(one: JudgedRate) -> str:
     if one.corrected is not None:
         labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
+        labels += without_split(one.split_items, "output")
         votes = " by weighted votes" if one.by_votes else ""
         corrected, raw = f"{rate(one.corrected)} corrected{votes}, {labels}", rate(one.raw)
         # A correction that gates ignore doesn't come first.

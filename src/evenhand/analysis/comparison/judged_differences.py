@@ -14,8 +14,9 @@ from typing import Annotated, Any
 from msgspec.structs import replace
 
 from evenhand.analysis.trust.calibrated import JudgedRate, Status, judged_rates
-from evenhand.analysis.trust.calibration import estimate_row, peoples_verdicts
+from evenhand.analysis.trust.calibration import estimate_row
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, judgements
+from evenhand.analysis.trust.labels.peoples_verdicts import peoples_verdicts
 from evenhand.analysis.trust.scores_calibrated import JudgedMean
 from evenhand.core.document import Key
 from evenhand.core.record import Record
@@ -26,6 +27,7 @@ from evenhand.stats.corrected_differences import (
     corrected_paired_difference,
 )
 from evenhand.stats.correction import Estimate
+from evenhand.stats.split_labels import difference_around
 from evenhand.store.runfile import RunFile
 
 FEWEST_PAIRED = 50
@@ -53,6 +55,13 @@ class CompareJudgedDifference(Record, frozen=True, kw_only=True):
         ),
     ]
     labels: Annotated[list[int], Key("that the two corrected rates rest on", "labels")]
+    split: Annotated[
+        list[int],
+        Key(
+            "labelled ones on which people are split: only the ends of `corrected` allow for them",
+            "outputs",
+        ),
+    ]
     paired: Annotated[
         int,
         Key(
@@ -120,6 +129,7 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
             raw=self.raw,
             corrected=estimate_row(self.corrected),
             labels=[self.first.labels, self.second.labels],
+            split=[self.first.split_items, self.second.split_items],
             paired=self.paired,
             mean=estimate_row(self.mean),
             calibration=list(self.statuses),
@@ -197,20 +207,24 @@ def judged_differences(
                 continue
             corrected, paired = None, 0
             if rate.corrected is not None and other.corrected is not None:
+                agreed = rate.agreed or rate.corrected, other.agreed or other.corrected
                 sides = first.labelled(metric, i), second.labelled(metric, j)
                 cases = _in_both(*sides)
                 paired = len(cases)
                 corrected = (
                     corrected_paired_difference(
-                        rate.corrected,
-                        other.corrected,
+                        *agreed,
                         cases,
                         (rate.labels, other.labels),
                         _judged_in_both(sides[0][0], sides[1][0]),
                     )
                     if cases
-                    else corrected_difference(rate.corrected, other.corrected)
+                    else corrected_difference(*agreed)
                 )
+                if rate.split or other.split:
+                    corrected = difference_around(
+                        corrected, (agreed[0], rate.split), (agreed[1], other.split)
+                    )
             yield JudgedDifference(
                 metric=metric,
                 columns=columns,

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from evenhand.analysis.trust.calibration import JudgeCalibration, calibrations
 from evenhand.analysis.trust.calibration_document import (
     CalibrationJudge,
     CalibrationJury,
     CalibrationVariant,
-    RateRow,
 )
 from evenhand.analysis.trust.calibration_file import place_of, read_calibration
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, Judgements, judgements
@@ -34,18 +33,15 @@ from evenhand.analysis.trust.trust_rules import (
     Evidence,
     bound_to,
     changed_since,
-    estimate_row,
     evidence_of,
 )
 from evenhand.core.application_code import changed_code
-from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
-from evenhand.core.score import Scale
-from evenhand.core.variant import RunVariant
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import CaseLabel, DesignEffects
+from evenhand.stats.split_labels import SplitShare
 from evenhand.stats.votes import VoteWeights
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
@@ -64,7 +60,8 @@ class JudgedRate(Record, frozen=True, kw_only=True):
         variant: The variant's index.
         items: How many outputs it has a verdict on.
         raw: As the judge has it, each case counting once; see `raw_rate`.
-        corrected: As people would have found it; None without a calibration that holds.
+        corrected: As people would have found it; None without a calibration that holds. The interval holds whichever
+            way people decide on the outputs on which they are split.
         labels: How many labels that rests on.
         labelled_at: When the last of them was given, seconds since 1970.
         status: Whether there is a calibration, and whether it still holds.
@@ -77,6 +74,8 @@ class JudgedRate(Record, frozen=True, kw_only=True):
         why: Why labels that hold correct nothing, as they are of too few cases, or of unknown ones; otherwise empty.
         fallback: Whether the judge was asked in place of another one, which was out of reach.
         own: Whether the labels are of this run, and not of the one that `calibration.json` is of.
+        split: The labelled outputs on which people are split; None for none.
+        agreed: As `corrected`, of outputs on which they agree; None where they are split on none.
     """
 
     metric: str
@@ -97,6 +96,20 @@ class JudgedRate(Record, frozen=True, kw_only=True):
     stopped: bool = False
     fallback: bool = False
     own: bool = False
+    split: SplitShare | None = None
+    agreed: Estimate | None = None
+
+    @property
+    def split_items(self) -> int:
+        """On how many labelled outputs people are split."""
+        return 0 if self.split is None else self.split.items
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The corrected rate; both ends of it where people are split on some outputs, and none without it."""
+        if self.corrected is None or self.split is None:
+            return () if self.corrected is None else (self.corrected.value,)
+        return self.split.ends(self.corrected.value)
 
     @property
     def trusted(self) -> bool:
@@ -214,80 +227,6 @@ def _rates_by_file(
     return _with_means(of_file, _means_of_file(place, metric, file, same))
 
 
-class RunJudgedMean(Record, frozen=True, kw_only=True):
-    """What `evenhand.run/1` says of the mean of a judge's scores."""
-
-    scale: Annotated[Scale, Key("the lowest and the highest score there can be")]
-    raw: Annotated[RateRow, Key("as the judge has it", "the metric's")]
-    corrected: Annotated[
-        RateRow | None,
-        Key("as people would have given it", "the metric's", null="their scores don't tell"),
-    ]
-    labels: Annotated[int, Key("of people's that `corrected` rests on", "scores")]
-
-
-class RunJudged(Record, frozen=True, kw_only=True):
-    """What `evenhand.run/1` says of a judged metric in a variant."""
-
-    metric: Annotated[str, Key("the metric, or the expectation where it has none")]
-    model: Annotated[str, Key("the judge, as its answers named it")]
-    variant: Annotated[RunVariant, Key("the variant")]
-    judged: Annotated[int, Key("with a verdict of the judge", "outputs")]
-    raw: Annotated[RateRow, Key("the judge's own pass rate; each case counts once", "0 to 1")]
-    corrected: Annotated[
-        RateRow | None,
-        Key("the pass rate that people would have found", "0 to 1", null="no calibration holds"),
-    ]
-    labels: Annotated[int, Key("that `corrected` rests on", "labels")]
-    labelled_at: Annotated[
-        float | None, Key("the newest label", "seconds since 1970", null="no labels")
-    ]
-    calibration: Annotated[Status, Key("`fresh`, `stale` or `missing`")]
-    changed: Annotated[Sequence[str], Key("what has changed since the calibration was made")]
-    mean: Annotated[
-        RunJudgedMean | None,
-        Key(
-            "the mean of the judge's scores", null="no scores of the judge and of people that hold"
-        ),
-    ]
-    by_votes: Annotated[
-        bool,
-        Key(
-            "whether `corrected` goes by a [jury's](../judges.md) votes, weighted as the calibration says"
-        ),
-    ]
-    why: Annotated[
-        str,
-        Key("why labels that hold correct nothing: they are of too few cases; otherwise empty"),
-    ]
-    fallback: Annotated[
-        bool, Key("whether the judge was asked in place of another one, which was out of reach")
-    ]
-
-
-def judged_rows(run: RunFile) -> list[RunJudged]:
-    """The judged pass rates of a run in the keys of `evenhand.run/1`."""
-    return [
-        filled(
-            RunJudged,
-            rate,
-            variant=run.meta.variants[rate.variant].names,
-            judged=rate.items,
-            raw=rate.raw._asdict(),
-            corrected=estimate_row(rate.corrected),
-            calibration=rate.status,
-            mean=rate.mean
-            and RunJudgedMean(
-                scale=rate.mean.scale,
-                raw=rate.mean.raw._asdict(),
-                corrected=estimate_row(rate.mean.corrected),
-                labels=rate.mean.labels,
-            ),
-        )
-        for rate in judged_rates(run)
-    ]
-
-
 class _Labels(Record, frozen=True):
     """What corrects a rate.
 
@@ -297,6 +236,7 @@ class _Labels(Record, frozen=True):
         weighted: Where labels were weighted, those of a uniform draw that say as much.
         items: The outputs that they correct the rate of.
         labels: The labels themselves, where they are known.
+        split: The labelled outputs on which people are split; None for none.
     """
 
     counts: Verdicts
@@ -304,6 +244,7 @@ class _Labels(Record, frozen=True):
     weighted: UniformLabels | None = None
     items: Sequence[Item] = ()
     labels: Sequence[CaseLabel] = ()
+    split: SplitShare | None = None
 
     @property
     def why(self) -> str:
@@ -311,8 +252,8 @@ class _Labels(Record, frozen=True):
         return few_cases(self.effects) if self.effects.too_few else ""
 
     @property
-    def corrected(self) -> Estimate | None:
-        """The rate that people would have found; None where they correct nothing."""
+    def agreed(self) -> Estimate | None:
+        """The rate that people would have found of outputs on which they agree; None where they correct nothing."""
         if self.weighted is None:
             by_probability = graded(self.items, self.labels, self.effects)
             if by_probability is not None:
@@ -360,7 +301,8 @@ def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Lab
         effects = effects_of(items, of_variant, same_trials=True)
         weighted = judge.weighted_by_variant.get(variant)
         uniform = weighted and weighted.uniform
-        labels[variant] = _Labels(counts, effects, uniform, items, of_variant)
+        split = judge.split_by_variant.get(variant)
+        labels[variant] = _Labels(counts, effects, uniform, items, of_variant, split)
     return labels
 
 
@@ -412,7 +354,8 @@ def _of_file(
         except (ValueError, KeyError, TypeError):
             raise _not_these(place, judge) from None
         effects = effects_of(items, rows, same_trials=False)
-        labels[index] = _Labels(counts, effects, weighted, items, rows)
+        split = one.split and SplitShare(one.split.items, one.split.share, one.split.most)
+        labels[index] = _Labels(counts, effects, weighted, items, rows, split)
     return labels
 
 
@@ -482,6 +425,7 @@ def _rates(
     for variant in metric.variants:
         items = metric.of_variant(variant)
         own = labels.get(variant)
+        agreed, split = (None, None) if own is None else (own.agreed, own.split)
         rates.append(
             JudgedRate(
                 metric=metric.metric,
@@ -489,7 +433,9 @@ def _rates(
                 variant=variant,
                 items=len(items),
                 raw=raw_rate(meta, items),
-                corrected=own and own.corrected,
+                corrected=agreed if agreed is None or split is None else split.around(agreed),
+                agreed=None if split is None else agreed,
+                split=split,
                 labels=0 if own is None else own.counts.labels,
                 labelled_at=labelled_at,
                 status=status,

@@ -30,6 +30,7 @@ from evenhand.analysis.trust.calibration_document import (
     CalibrationEval,
     CalibrationJudge,
     CalibrationSelective,
+    CalibrationSplit,
     CalibrationUniform,
     CalibrationVariant,
     random_draw_row,
@@ -50,9 +51,17 @@ from evenhand.analysis.trust.judgements.judged import (
     verdicts_of,
 )
 from evenhand.analysis.trust.judgements.raw_rates import raw_rate
-from evenhand.analysis.trust.judgements.strata import uniform_first
 from evenhand.analysis.trust.jury_weights import JuryWeights, jury_weights
 from evenhand.analysis.trust.labelled_cases import few_cases, of_clusters, rows_of
+from evenhand.analysis.trust.labels.peoples_verdicts import (
+    LabelsOfItem,
+    labels_of,
+    peoples_verdicts,
+    split_by_variant,
+    split_items,
+    split_on,
+    verdicts_on,
+)
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration, ranking_calibrations
 from evenhand.analysis.trust.scores_calibrated import (
     ScoreCalibration,
@@ -61,6 +70,7 @@ from evenhand.analysis.trust.scores_calibrated import (
     scored_metrics,
 )
 from evenhand.analysis.trust.trust_rules import (
+    EITHER,
     FEW_OF_A_KIND,
     LOOKED,
     NO_VERDICT,
@@ -74,7 +84,7 @@ from evenhand.analysis.trust.trust_rules import (
     evidence_of,
     few_labels,
     is_equivalent,
-    labels_are,
+    left_out,
     too_little,
 )
 from evenhand.core.document import as_object, filled
@@ -85,7 +95,8 @@ from evenhand.core.wording.words import count, percent
 from evenhand.stats.agreement import Alternative, alpha, alternative_annotator
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.multiple import holm
-from evenhand.store.labels.draw import Draw, MetricLabel
+from evenhand.stats.split_labels import SplitShare
+from evenhand.store.labels.draw import Draw
 from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
 
@@ -104,7 +115,9 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         raw: Its own pass rate, with its interval; see `raw_rate`.
         corrected: The rate that people would have found; None where there is none.
         people: Agreement beyond chance between people who labelled the same outputs; None with fewer than two.
-        unused: Labels that count for nothing here: outside a draw, or on which people are split.
+        unused: Labels that count for nothing here, as they are outside a draw.
+        split: Labelled outputs on which people are split: they are in no number but the ends of `corrected`.
+        split_by_variant: The same of each variant that has some.
         labelled_at: When the last label was given, seconds since 1970; None without labels.
         bound: What it holds for.
         by_variant: The counts of each variant alone: error rates of one system say nothing of another's.
@@ -131,6 +144,8 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     corrected: Estimate | None
     people: float | None
     unused: int
+    split: SplitShare | None = None
+    split_by_variant: Mapping[int, SplitShare] = field(default_factory=dict[int, SplitShare])
     labelled_at: float | None
     bound: Bound
     by_variant: Mapping[int, Verdicts]
@@ -172,8 +187,9 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
             notes.append(few)
         if self.errors:
             notes.append(f"{count(self.errors, 'output')} left out: {NO_VERDICT}")
-        if self.unused:
-            notes.append(f"{labels_are(self.unused)} not used: outside a draw, or people disagree")
+        notes += left_out(self.unused, 0 if self.split is None else self.split.items, "output")
+        if self.split is not None and self.corrected is not None:
+            notes.append(EITHER)
         if self.repeated:
             notes.append(
                 f"{count(self.repeated, 'label')} for further repeats of a case: the more alike repeats are,"
@@ -206,6 +222,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
             CalibrationJudge,
             self,
             labels=self.verdicts.labels,
+            split=0 if self.split is None else self.split.items,
             weighted=self.weighted is not None,
             tpr=estimate_row(self.tpr),
             tnr=estimate_row(self.tnr),
@@ -235,6 +252,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     def _variant_row(self, index: int, variant: Variant) -> CalibrationVariant:
         weighted = self.weighted_by_variant.get(index)
         scores = self.scores and self.scores.by_variant.get(index)
+        split = self.split_by_variant.get(index)
         return CalibrationVariant(
             prompt=variant.prompt,
             model=variant.model,
@@ -244,6 +262,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
             weighted=weighted and CalibrationUniform(**weighted.later._asdict()),
             scores=scores and scores.row(),
             votes=self.jury and self.jury.votes_row(index),
+            split=split and CalibrationSplit(**split._asdict()),
             labelled=rows_of(self.labelled.get(index, ())),
         )
 
@@ -372,17 +391,21 @@ def _calibrated(
     metric: JudgedMetric,
     judged: Judgements,
     draws: Sequence[Draw],
-    labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
+    labels: Mapping[tuple[int, str], LabelsOfItem],
     rule: str,
 ) -> JudgeCalibration:
-    of_items = _labels_of(metric, labels)
-    counted = _counted(metric, draws, of_items)
+    of_items = labels_of(metric, labels)
+    verdicts = verdicts_on(metric, draws, of_items)
+    counted = {item: passed for item, passed in verdicts.items() if passed is not None}
+    split = split_on(metric, draws, verdicts)
     agrees = agreement(metric, counted, draws)
     tpr, tnr, random_p = agrees.tpr, agrees.tnr, agrees.random_p
     # The correction divides by TPR + TNR − 1: at 0 or below there is none.
     worse = tpr is not None and tnr is not None and tpr.value + tnr.value <= 1
     not_random = random_p is not None and random_p < UNLIKELY
     corrected = None if worse or not_random else agrees.corrected
+    if corrected is not None and split is not None:
+        corrected = split.around(corrected)
     raw = raw_rate(meta, metric.items)
     verdict, why = _trust(agrees, raw, corrected)
     return filled(
@@ -402,7 +425,9 @@ def _calibrated(
                 for each in of_items.values()
             ]
         ),
-        unused=sum(len(each) for item, each in of_items.items() if item not in counted),
+        unused=sum(len(each) for item, each in of_items.items() if item not in verdicts),
+        split=split,
+        split_by_variant=split_by_variant(metric, draws, verdicts),
         labelled_at=max(
             (label.at for item in counted for label in of_items[item].values()), default=None
         ),
@@ -422,16 +447,11 @@ def _calibrated(
         clustered=of_clusters(judged.parts.variants[index] for index in metric.variants),
         cascade=None
         if agrees.weighted is not None or not_random
-        else cascade_calibration(
-            metric,
-            counted,
-            draws,
-            {item for item, each in of_items.items() if _majority(each) is None},
-        ),
+        else cascade_calibration(metric, counted, draws, split_items(verdicts)),
     )
 
 
-def _alternative(of_items: Mapping[Item, Mapping[str, MetricLabel]]) -> Alternative | None:
+def _alternative(of_items: Mapping[Item, LabelsOfItem]) -> Alternative | None:
     people: dict[str, dict[int, bool]] = {}
     for item, labels in of_items.items():
         for author, label in labels.items():
@@ -441,42 +461,6 @@ def _alternative(of_items: Mapping[Item, Mapping[str, MetricLabel]]) -> Alternat
         people,
         cases={item.index: item.unit for item in of_items},
     )
-
-
-def peoples_verdicts(run: RunFile, metric: JudgedMetric) -> dict[Item, bool]:
-    """What most people say of each item of a metric that a uniform draw holds, without items on which they are split.
-
-    Labels of another draw, and of later ones, would have to be weighted: they are left out.
-    """
-    draws = uniform_first(run.draws(), metric.metric)
-    return _counted(metric, draws, _labels_of(metric, standing_labels(run.metric_labels())))
-
-
-def _labels_of(
-    metric: JudgedMetric, labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]]
-) -> dict[Item, Mapping[str, MetricLabel]]:
-    return {
-        item: labels[item.index, metric.metric]
-        for item in metric.items
-        if (item.index, metric.metric) in labels
-    }
-
-
-def _counted(
-    metric: JudgedMetric, draws: Sequence[Draw], of_items: Mapping[Item, Mapping[str, MetricLabel]]
-) -> dict[Item, bool]:
-    drawn = {place for draw in draws if metric.metric in draw.metrics for place in draw.places}
-    return {
-        item: majority
-        for item, of_item in of_items.items()
-        if item.index in drawn and (majority := _majority(of_item)) is not None
-    }
-
-
-def _majority(labels: Mapping[str, MetricLabel]) -> bool | None:
-    # An even split is no verdict of people's: the output is left out.
-    passes = sum(label.verdict == "pass" for label in labels.values())
-    return None if passes * 2 == len(labels) else passes * 2 > len(labels)
 
 
 def _by_variant(metric: JudgedMetric, people: Mapping[Item, bool]) -> dict[int, Verdicts]:

@@ -110,6 +110,14 @@ class CalibrationVotes(Record, frozen=True, kw_only=True):
         return self.both_pass, self.missed, self.excused, self.both_fail
 
 
+class CalibrationSplit(Record, frozen=True, kw_only=True):
+    """Labelled outputs on which people are split."""
+
+    items: Annotated[int, Key("labelled ones", "outputs")]
+    share: Annotated[float, Key("their share of all outputs", "0 to 1")]
+    most: Annotated[float, Key("the upper end of its 95 % interval", "0 to 1")]
+
+
 class CalibrationVariant(Record, frozen=True, kw_only=True):
     """A variant whose outputs are labelled: what later runs of it are corrected with."""
 
@@ -139,6 +147,10 @@ class CalibrationVariant(Record, frozen=True, kw_only=True):
             "what later runs need to correct the mean",
             null="fewer than two outputs have two scores",
         ),
+    ] = None
+    split: Annotated[
+        CalibrationSplit | None,
+        Key("labelled outputs on which people are split", null="there are none"),
     ] = None
     votes: Annotated[
         CalibrationVotes | None, Key("the same counts for a jury's weighted votes", null="no jury")
@@ -329,6 +341,13 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
         str, Key("the judge, as its answers named it; members of a jury joined by `+`")
     ]
     labels: Annotated[int, Key("labelled outputs that count", "outputs")] = 0
+    split: Annotated[
+        _Count,
+        Key(
+            "labelled ones on which people are split: they are in no number but the interval of `corrected`",
+            "outputs",
+        ),
+    ] = 0
     weighted: Annotated[
         bool,
         Key(

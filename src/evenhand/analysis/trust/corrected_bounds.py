@@ -26,11 +26,13 @@ class CorrectedMiss(Record, frozen=True):
         requirement: What is required.
         rate: The judged rate.
         corrected: The number that misses it: its corrected rate, or its corrected mean.
+        value: What misses it: the number's own, or what it is if people decide otherwise where they are split.
     """
 
     requirement: Requirement
     rate: JudgedRate
     corrected: Estimate
+    value: float
 
 
 def corrected_misses(run: RunFile) -> list[CorrectedMiss]:
@@ -51,18 +53,20 @@ def corrected_misses(run: RunFile) -> list[CorrectedMiss]:
 
 
 def _misses(run: RunFile, required: Requirement, rate: JudgedRate) -> Iterator[CorrectedMiss]:
-    bound, number = required.bound, rate.corrected
+    bound, number, values = required.bound, rate.corrected, rate.values
     if required.metric == rate.metric:
         if rate.mean is not None:
             number = rate.mean.corrected
-        missed = number is not None and not bound.keeps(number.value)
+            values = () if number is None else (number.value,)
+        missed = [value for value in values if not bound.keeps(value)]
     # What people would pass is bounded from above: only `at_least` can be missed, and 1 always is.
     elif required.metric == PASSED and bound.at_most is None and bound.at_least != 1:
-        missed = number is not None and not bound.keeps(number.value) and _bounds_passes(run, rate)
+        missed = [value for value in values if not bound.keeps(value)]
+        missed = missed if missed and _bounds_passes(run, rate) else []
     else:
-        missed = False
+        missed = []
     if missed and number is not None:
-        yield CorrectedMiss(required, rate, number)
+        yield CorrectedMiss(required, rate, number, missed[0])
 
 
 def _bounds_passes(run: RunFile, rate: JudgedRate) -> bool:

@@ -146,11 +146,9 @@ def jury_weights(
     alone = differences.p()
     low, high, p = certain(differences).agreeing(alone)
     variants = sorted({item.variant for item in judged})
-    by_votes = dict(zip(judged, weighted, strict=True))
+    vote_of = dict(zip(judged, weighted, strict=True))
     by_variant = {
-        variant: [
-            (people[item], vote) for item, vote in by_votes.items() if item.variant == variant
-        ]
+        variant: [(people[item], vote) for item, vote in vote_of.items() if item.variant == variant]
         for variant in variants
     }
     return JuryWeights(
@@ -171,7 +169,7 @@ def jury_weights(
         },
         labelled={
             variant: case_labels(
-                {item: people[item] for item in judged if item.variant == variant}, judge=by_votes
+                {item: people[item] for item in judged if item.variant == variant}, judge=vote_of
             )
             for variant in variants
         },

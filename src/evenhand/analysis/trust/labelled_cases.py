@@ -44,14 +44,7 @@ def case_labels(
         strata: Of which stratum a place is; None where all items were equally likely to be drawn.
         judge: What counts as the judge's verdict; its own where it isn't given.
     """
-    sizes = Counter(strata(item.index) for item in items) if strata else None
-    drawn = Counter(strata(item.index) for item in people) if strata else None
-
-    def weight(item: Item) -> float:
-        if strata is None or sizes is None or drawn is None:
-            return 1.0
-        return sizes[strata(item.index)] / drawn[strata(item.index)]
-
+    weight = weights_of(people, items, strata)
     return [
         CaseLabel(
             case_of(item.unit),
@@ -62,6 +55,17 @@ def case_labels(
         )
         for item, passed in people.items()
     ]
+
+
+def weights_of(
+    labelled: Collection[Item], items: Collection[Item], strata: Callable[[int], Key] | None
+) -> Callable[[Item], float]:
+    """Says of a labelled item for how many it stands. Arguments as `case_labels`."""
+    if strata is None:
+        return lambda _: 1.0
+    sizes = Counter(strata(item.index) for item in items)
+    drawn = Counter(strata(item.index) for item in labelled)
+    return lambda item: sizes[strata(item.index)] / drawn[strata(item.index)]
 
 
 def effects_of(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 
-from evenhand.analysis.trust.calibration import peoples_verdicts
 from evenhand.analysis.trust.calibration_document import CalibrationSelective
 from evenhand.analysis.trust.cascades import (
     at_risk,
@@ -17,6 +16,7 @@ from evenhand.analysis.trust.cascades import (
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, certainties, judgements
 from evenhand.analysis.trust.judgements.strata import uneven, uniform_of
 from evenhand.analysis.trust.labels.drawing import DrawnItem
+from evenhand.analysis.trust.labels.peoples_verdicts import peoples_verdicts
 from evenhand.core.cascade import JOINS
 from evenhand.core.document import filled
 from evenhand.core.record import Record

@@ -28,6 +28,8 @@ UNLIKELY = 0.01
 """Labels that a random draw would give so seldom are taken for none."""
 
 
+EITHER = "the interval of the corrected rate holds whichever way people decide on these"
+"""What is said beside outputs on which people are split."""
 NOT_CHECKED = "not checked against people"
 CROWD = 4
 """So many criteria of one kind, each asked of fewer than five outputs, have one line between them."""

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from evenhand.analysis.trust.calibration import peoples_verdicts
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, judge_of, judgements, metric_of
 from evenhand.analysis.trust.jury_weights import ballot_of
+from evenhand.analysis.trust.labels.peoples_verdicts import peoples_verdicts
 from evenhand.analysis.trust.labels.what_next import label_hint
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode

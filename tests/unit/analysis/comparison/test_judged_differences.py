@@ -125,6 +125,7 @@ async def test_without_labels_a_judged_difference_is_not_checked_against_people(
             "raw": pytest.approx(0.1),
             "corrected": None,
             "labels": [0, 0],
+            "split": [0, 0],
             "paired": 0,
             "mean": None,
             "calibration": ["missing", "missing"],

@@ -10,9 +10,10 @@ import pytest
 from tests.runs import Make
 from tests.unit.render.test_judge_trust import a_run, judge_call, judged
 
-from evenhand.analysis.trust.calibrated import judged_rates, judged_rows
+from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.calibration_file import place_of, write_calibration
+from evenhand.analysis.trust.judged_document import judged_rows
 from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.analysis.trust.scores_calibrated import SCORES_ARE_NO_DRAW
 from evenhand.core.run import TrialResult

@@ -73,7 +73,8 @@ def calibrate(
     """Say for each judge in RUN whether it can be trusted, and correct its numbers.
 
     Needs labels of a random draw (`evenhand label`); with fewer than 30 there is no verdict. Writes calibration.json,
-    which later runs read: commit it. It holds until the judge, its prompt, the system, the data or the rule changes.
+    which later runs read: commit it. It holds until the judge, its prompt, the system, the data, its clusters or the
+    rule change.
     Judges in it that this run has no verdict on stay as they are.
 
     With --try it asks variants of the judge about the labelled outputs instead, and says whether one of them agrees
