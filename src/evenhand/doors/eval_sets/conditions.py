@@ -146,10 +146,14 @@ class _Code:
                 self._closed |= _names([node.value])
         cases = {_CASE, *_parametrized(function)}
         for node in ast.walk(function):
-            # A function of the file that is given a case, and nothing that came of one, is what is tested.
+            # A function of the file that is arguments a case, and nothing that came of one, is what is tested.
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                given = _names([*node.args, *node.keywords])
-                if given & cases and not given & self._values.keys() and node.func.id != _EXPECT:
+                arguments = _names([*node.args, *node.keywords])
+                if (
+                    arguments & cases
+                    and not arguments & self._values.keys()
+                    and node.func.id != _EXPECT
+                ):
                     self._application.add(node.func.id)
 
     def text(self, nodes: Sequence[ast.AST]) -> str:
