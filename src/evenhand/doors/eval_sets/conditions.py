@@ -146,7 +146,7 @@ class _Code:
                 self._closed |= _names([node.value])
         cases = {_CASE, *_parametrized(function)}
         for node in ast.walk(function):
-            # A function of the file that is arguments a case, and nothing that came of one, is what is tested.
+            # A function of the file that is given a case, and nothing that came of one, is what is tested.
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 arguments = _names([*node.args, *node.keywords])
                 if (
