@@ -186,10 +186,10 @@ class SettledTrials(ReadsRun):
                 # nowhere. No sign has the byte between two results, which JSON has only in escapes.
                 block = b"\0".join(details)
                 for hits, sign in zip(places, signs, strict=True):
+                    ends: list[int] = []
                     at = block.find(sign)
-                    if at >= 0:
-                        ends = [*accumulate(len(detail) + 1 for detail in details)]
                     while at >= 0:
+                        ends = ends or [*accumulate(len(detail) + 1 for detail in details)]
                         row = bisect(ends, at)
                         hits.append(indices[row])
                         at = block.find(sign, ends[row])
