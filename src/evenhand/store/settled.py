@@ -188,9 +188,8 @@ class SettledTrials(ReadsRun):
                 ends: list[int] = []
                 for hits, sign in zip(places, signs, strict=True):
                     at = block.find(sign)
-                    if at >= 0:
-                        ends = ends or [*accumulate(len(detail) + 1 for detail in details)]
                     while at >= 0:
+                        ends = ends or [*accumulate(len(detail) + 1 for detail in details)]
                         row = bisect(ends, at)
                         hits.append(indices[row])
                         at = block.find(sign, ends[row])
