@@ -148,9 +148,7 @@ def jury_weights(
     variants = sorted({item.variant for item in judged})
     vote_of = dict(zip(judged, weighted, strict=True))
     by_variant = {
-        variant: [
-            (people[item], vote) for item, vote in vote_of.items() if item.variant == variant
-        ]
+        variant: [(people[item], vote) for item, vote in vote_of.items() if item.variant == variant]
         for variant in variants
     }
     return JuryWeights(
