@@ -427,8 +427,13 @@ async def test_the_dead_sessions_last_words_are_handed_on(tmp_path):
     )
     note = door._crumbs(first.path)
     note.write_bytes(b"grader.py:get_assert  case-1".ljust(512, b"\0"))
-    again = await door.settle(example(2, asking(Scripted())), resume=first.path)
-    assert again.last_words == ("grader.py:get_assert  case-1",)
+    told = list[Sequence[str]]()
+    await door.settle(
+        example(2, asking(Scripted())),
+        resume=first.path,
+        resumed=lambda _, words: told.append(words),
+    )
+    assert told == [("grader.py:get_assert  case-1",)]
     assert not note.exists()
 
 
@@ -445,8 +450,13 @@ async def test_a_session_that_ends_in_order_meanwhile_leaves_no_last_words(tmp_p
         return Lock(path, what)
 
     monkeypatch.setattr(journal, "Lock", lock_after_the_other)
-    again = await door.settle(example(2, asking(Scripted())), resume=first.path)
-    assert again.last_words == ()
+    told = list[Sequence[str]]()
+    await door.settle(
+        example(2, asking(Scripted())),
+        resume=first.path,
+        resumed=lambda _, words: told.append(words),
+    )
+    assert told == [()]
     assert not note.with_suffix(".deaths").exists()
 
 
@@ -531,7 +541,8 @@ def test_an_interrupt_in_a_notebook_stops_the_run_and_not_only_the_waiting(tmp_p
     """There the run has a thread of its own, that would go on asking."""
     program = """
         import asyncio, os, signal, sys, threading
-        from pathlib import Path
+        from collections.abc import Sequence
+from pathlib import Path
         from evenhand.engine import door
         from evenhand.testing import Scripted, example
 

@@ -105,6 +105,10 @@ CHANGES: dict[str, tuple[Edit, str]] = {
     "another variable": (('"returns"', '"refunds"'), "other variables"),
     "other tags": (('["easy"]', '["hard"]'), "other tags"),
     "more tags": (('["easy"]', '["easy", "hard"]'), "other tags"),
+    "the code of a condition": (
+        ('expect("t" in output,', "expect(True,"),
+        "a condition: code changed",
+    ),
     "a lower bound": (("at_least=2, at_most=9", "at_least=1, at_most=9"), "at least 2"),
     "a higher bound": (("at_most=9", "at_most=20"), "at most 9"),
     "no bound any more": (("at_least=2, at_most=9", "at_least=2"), "at most 9"),
@@ -285,7 +289,6 @@ def test_what_a_metric_asks_concerns_that_metric_and_the_verdict_alone(tmp_path:
 LEGITIMATE: dict[str, Edit] = {
     "nothing": ("LIMIT", "LIMIT"),
     "the eval's own code": ("output = SYSTEM(case)", "output = str(SYSTEM(case))"),
-    "the code of a condition": ('expect("t" in output,', 'expect(output.count("t") > 0,'),
     "a comment of a grader": ("# a comment", "# another comment"),
     "a docstring of a grader": ("Whether it is short.", "Says whether it is short."),
     "lines that move": ("LIMIT = 5", "LIMIT = 5\n\n\n"),
