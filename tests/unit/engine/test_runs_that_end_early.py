@@ -542,7 +542,7 @@ def test_an_interrupt_in_a_notebook_stops_the_run_and_not_only_the_waiting(tmp_p
     """There the run has a thread of its own, that would go on asking."""
     program = """
         import asyncio, os, signal, sys, threading
-from pathlib import Path
+        from pathlib import Path
         from evenhand.engine import door
         from evenhand.testing import Scripted, example
 
