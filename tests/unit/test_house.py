@@ -73,7 +73,19 @@ def _crowded_calls(nodes: list[ast.AST]) -> Iterator[str]:
                 yield f"{call.lineno} {name}"
 
 
-RULES = (_without_docstring, _participles, _pronouns, _crowded_calls)
+def _possessive_groups(nodes: list[ast.AST]) -> Iterator[str]:
+    for text in (node.value for node in nodes if isinstance(node, ast.Constant)):
+        pattern = text.decode("latin-1") if isinstance(text, bytes) else text
+        # What begins so goes on after a group.
+        if isinstance(pattern, str) and re.search(r"^[*+]\+\S", pattern):
+            yield pattern
+        if isinstance(pattern, str) and re.search(
+            r"[^(]\)[*+]\+", re.sub(r"\[[^]]+\]", "x", pattern)
+        ):
+            yield pattern
+
+
+RULES = (_without_docstring, _participles, _pronouns, _crowded_calls, _possessive_groups)
 
 
 @functools.cache
@@ -291,3 +303,8 @@ def test_no_docstring_begins_with_a_pronoun():
 def test_no_call_has_seven_positional_arguments():
     """Two numbers that change places are a wrong verdict that no type checker sees: name them."""
     assert exceptions()[_crowded_calls] == []
+
+
+def test_no_pattern_repeats_a_group_possessively():
+    """Before Python 3.11.5, `(…)*+` loses its place where the group only begins to fit: `(?>(…)*)` doesn't."""
+    assert exceptions()[_possessive_groups] == []

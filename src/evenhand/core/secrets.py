@@ -292,15 +292,20 @@ WRAPPED = 40
 _AS_IT_IS = re.compile(r"[A-Za-z0-9_.~-]+")
 """What neither JSON nor an address writes otherwise."""
 _ESCAPE = rb"(?:\\|%(?:25)*5[Cc])"
+_ESCAPES = rb"(?>" + _ESCAPE + rb"+)"
+_SOME_ESCAPES = rb"(?>" + _ESCAPE + rb"*)"
+"""An atomic group, not `*+`: before Python 3.11.5, that loses its place in what begins with `%` and is no escape."""
 _AT_FIRST_ESCAPE = rb"(?<!\\)(?<!%5[Cc])(?<!255[Cc])"
 """Not within a run of escapes, which would be gone through again from each of them."""
-_SPACES = (
-    rb"(?:" + _ESCAPE + rb"++[nrt]|" + _ESCAPE + rb"*+(?:[ \t\r\n+]|u00(?:20|0[9aAdD])|%(?:25)*(?:20|0[9aAdD])))++"
-)  # fmt: skip
-_ESCAPED_SIGN = re.compile(_ESCAPE + rb"++(?:/|u002([bBfF]))|%(?:25)*+2([BbFf])")
+_SPACE = rb"(?:[ \t\r\n+]|u00(?:20|0[9aAdD])|%(?:25)*(?:20|0[9aAdD]))"
+_SPACES = rb"(?>(?:" + _ESCAPES + rb"[nrt]|" + _SOME_ESCAPES + _SPACE + rb")+)"
+_ESCAPED_SIGN = re.compile(_ESCAPES + rb"(?:/|u002([bBfF]))|%(?>(?:25)*)2([BbFf])")
 """`+` and `/` of base64, escaped."""
 _BETWEEN = re.compile(
-    _ESCAPED_SIGN.pattern + rb"|((?:" + _ESCAPE + rb"++[nrt]?|%(?:25)*[0-9A-Fa-f]{2}|[\\%\r\n])++)"
+    _ESCAPED_SIGN.pattern
+    + rb"|((?>(?:"
+    + _ESCAPES
+    + rb"[nrt]?|%(?:25)*[0-9A-Fa-f]{2}|[\\%\r\n])+))"
 )
 """An escaped sign of base64, or in the last group what stands between its pieces: other escapes, ends of lines."""
 _BREAK = re.compile(rb"[\\%\r\n]")
@@ -477,13 +482,13 @@ def _characters(text: str) -> bytes:
     if _AS_IT_IS.fullmatch(text):
         return re.escape(text.encode())
     if text[0] == "\\":
-        return _ESCAPE + rb"++(?:u005[cC]" + _ESCAPE + rb"*+)*+"
+        return _ESCAPES + rb"(?>(?:u005[cC]" + _SOME_ESCAPES + rb")*)"
     raw = text.encode("utf-8", "surrogatepass")
     units = text.encode("utf-16-be", "surrogatepass")
     hexadecimal = [units[at : at + 2].hex() for at in range(0, len(units), 2)]
-    escaped = (_ESCAPE + rb"*+").join(b"u" + _either_case(digits) for digits in hexadecimal)
+    escaped = _SOME_ESCAPES.join(b"u" + _either_case(digits) for digits in hexadecimal)
     quoted = b"".join(rb"%(?:25)*" + _either_case(f"{byte:02x}") for byte in raw)
-    return _ESCAPE + rb"*+(?:" + b"|".join((re.escape(raw), escaped, quoted)) + rb")"
+    return _SOME_ESCAPES + rb"(?:" + b"|".join((re.escape(raw), escaped, quoted)) + rb")"
 
 
 def _either_case(digits: str) -> bytes:

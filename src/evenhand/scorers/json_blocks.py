@@ -23,7 +23,7 @@ _CLOSES = {"}": "{", "]": "["}
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]+[.)])[ \t]+")
 _MARKS = re.compile(r'["{}\[\]]')
-_REST_OF_STRING = re.compile(r'(?:\\.|[^"\\])*+(")?', re.DOTALL)
+_REST_OF_STRING = re.compile(r'(?>(?:\\.|[^"\\])*)(")?', re.DOTALL)
 _SPACE = (
     "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f"
     "\u205f\u3000\ufeff"

@@ -18,9 +18,10 @@ from evenhand.scorers.javascript_regex import SPACE
 from evenhand.scorers.text import text_of
 
 _QUOTED = {
-    mark: rf"{mark}(?:\\.|{mark}{mark}|[^{mark}\\])*+(?:{mark}|\\?\Z)" for mark in ("'", '"', "`")
+    mark: rf"{mark}(?>(?:\\.|{mark}{mark}|[^{mark}\\])*)(?:{mark}|\\?\Z)"
+    for mark in ("'", '"', "`")
 }
-_BRACKETS = r"\[(?:\]\]|[^\]])*+(?:\]|\Z)"
+_BRACKETS = r"\[(?>(?:\]\]|[^\]])*)(?:\]|\Z)"
 _DOLLARS = r"\$(?P<tag>(?:[A-Za-z_][A-Za-z0-9_]*)?)\$.*?(?:\$(?P=tag)\$|\Z)"
 _COMMENTS = r"(?:--|\#)[^\r\n]*|/\*.*?(?:\*/|\Z)"
 

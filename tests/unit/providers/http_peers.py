@@ -118,7 +118,10 @@ class Listening:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for writer in self._writers:
-            writer.transport.abort()
+            with contextlib.suppress(
+                AttributeError
+            ):  # Python 3.11.2 forgets the protocol of a closed one
+                writer.transport.abort()
         for _ in range(5):  # turns of the loop, until it has closed them
             await asyncio.sleep(0)
 

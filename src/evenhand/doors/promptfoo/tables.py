@@ -131,8 +131,8 @@ def relaxed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     begun = line
     plain = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
     # Possessive groups do not backtrack: a long cell that is never closed costs one pass over it, and not many.
-    quoted = re.compile(rf'"((?>[^"]+|"")*+)"(?=[{re.escape(delimiter)}\r\n]|\Z)')
-    opened = re.compile(r'"((?>[^"]+|"")*+)"')
+    quoted = re.compile(rf'"((?>(?:[^"]+|"")*))"(?=[{re.escape(delimiter)}\r\n]|\Z)')
+    opened = re.compile(r'"((?>(?:[^"]+|"")*))"')
     while at < size:
         match = quoted.match(text, at)
         if match is not None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 MOST = (1 << 31) - 1
 """Characters of a cell: an output may be as long as a document."""
 
-_QUOTED = re.compile(r'"(?>[^"]+|"")*+"')
+_QUOTED = re.compile(r'"(?>(?:[^"]+|"")*)"')
 _UNNAMED = re.compile(r"Unnamed: \d+(_level_\d+)?|__index_level_\d+__")
 """What pandas and pyarrow call columns that have no name."""
 
