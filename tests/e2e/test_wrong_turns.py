@@ -183,8 +183,11 @@ def test_a_rule_that_no_request_matched_is_named_where_a_request_had_no_rule(eve
     assert "offline.jsonl: no request matched 2 rules, on lines 3, 4" in evenhand(*whole, "-v").err
 
 
-def test_a_reply_of_the_application_in_place_of_a_judges_is_corrected_in_the_script(evenhand: Run):
+def test_a_reply_of_the_application_in_place_of_a_judges_is_corrected_in_the_script(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
     """Asking again, as of a model, would give it again."""
+    monkeypatch.setenv("COLUMNS", "120")  # in 80, the end of the message is left to `show`
     Path("asking_evals.py").write_text(ASKING)
     scripted(SUNDAY, MONDAY, JUDGE)
     ended = evenhand("run", "asking_evals.py", "--offline", "--no-progress", "--filter", "Sunday")
