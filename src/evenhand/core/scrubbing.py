@@ -1,7 +1,8 @@
 """Takes out of text what looks like a secret: for files that are meant to be committed.
 
-It goes further than `secrets.redacted`, which keeps to what is surely one: here a password that somebody mentions in a
-sentence counts, too. What was hidden once is not hidden a second time, so that the result stays the same.
+What a run file stores is cleaned by `secrets.known`. This goes further, as `secrets` keeps to what is surely one: here
+a password that somebody mentions in a sentence counts, too. What was hidden once is not hidden a second time, so that
+the result stays the same.
 """
 
 from __future__ import annotations

@@ -5,14 +5,14 @@ How this works: a call is answered by the first of these that can.
 1. The journal, when this run is being resumed: a reply received before the interruption is read again by the very code
    that read it the first time, found by (trial, request, n-th identical request in that trial). It answers for trials
    that had a verdict and are settled again, too, and for a contest under whichever of its trials it was asked.
-2. The recordings of an earlier run or a cassette, where the run replays them (see `replaying`). What they do not have
-   is an error, unless it may be asked.
+2. The recordings of an earlier run or a cassette, where the run replays them (see `replay`). What they do not have is
+   an error, unless it may be asked.
 3. The cache, across runs, by (request, draw). The draw says which of several answers to the same request is meant:
    repeat 0 and repeat 1 are two draws, and so are the first and second identical request of one trial. What is sampled
    (no temperature 0, no seed) is never shared between cases, and what a subject is asked not between variants, which
    may differ in code alone. Of an embedding and its like there is one draw only.
 4. A batch, where the run has a batch lane and the vendor takes such a request: the trial is put off until the answer is
-   in the journal (see `batching`).
+   in the journal (see `batches`).
 5. A call under way for the same (request, draw): whoever comes second waits for it.
 6. The provider. The worst price is reserved from the budget; once the call is among the next ones, the intent is made
    durable; the account lets it through; the request is sent, again if need be; the reply is made durable; only then

@@ -1,5 +1,7 @@
 """Reads a filter: one grammar for the command line and the viewer's page, tested on the same vectors.
 
+The page's twin is `page/src/model/query.ts`; which cells it chooses, `page/src/model/filter.ts` says.
+
 query   = all (" OR " all)*                      one of them holds
 all     = term (" " ["AND "] term)*              all of them hold
 term    = ["-"] (text | "/" pattern "/" | field operator value)

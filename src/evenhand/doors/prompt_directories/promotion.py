@@ -1,5 +1,7 @@
 """Promotes a prompt where its evidence is enough, and keeps who did it, from what, and on what grounds.
 
+What each step needs is in `promotion_rules`.
+
 How this works: a promotion is a row and a new status in meta.yml. While it is under way, the row stands in a file of
 its own, too. If it is killed, that file is left. Where meta.yml wasn't changed yet, the row doesn't count then, and the
 next promotion takes it back.

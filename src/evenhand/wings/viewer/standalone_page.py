@@ -1,7 +1,8 @@
 """The page as one file: the same script and styles, and the run packed into it. It loads nothing from anywhere.
 
-The data lie in elements that no browser executes, as gzip in base64, in which no markup can occur; the page unpacks
-them when it needs them. What may run is said by hash in the page's own policy: the one script, and nothing else.
+What it shows is written in `page/src/views`. The data lie in elements that no browser executes, as gzip in base64, in
+which no markup can occur; the page unpacks them when it needs them. What may run is said by hash in the page's own
+policy: the one script, and nothing else.
 """
 
 from __future__ import annotations
