@@ -464,9 +464,8 @@ def _is_constant(value: object) -> bool:
 
 def _is_table(value: object) -> bool:
     """Whether a value is a constant, or a list, a set or a mapping of such."""
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[object, object]", value).items()
-        return all(_is_table(part) for pair in pairs for part in pair)
+    if is_mapping(value):
+        return all(_is_table(part) for pair in value.items() for part in pair)
     if isinstance(value, list | tuple | set | frozenset):
         return all(map(_is_table, cast("list[object]", value)))
     return value is None or isinstance(value, bytes | Decimal | Enum) or _is_constant(value)
@@ -489,9 +488,9 @@ def _written(value: object) -> str:
         if isinstance(value, list):
             return f"[{', '.join(parts)}]"
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[object, object]", value).items()
-        return f"{{{', '.join(f'{_written(key)}: {_written(part)}' for key, part in pairs)}}}"
+    if is_mapping(value):
+        pairs = (f"{_written(key)}: {_written(part)}" for key, part in value.items())
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, re.Pattern) and len(value.pattern) > _WHOLE:
         # Python shows the beginning only.
         return f"{value!r} {value.pattern!r}"
