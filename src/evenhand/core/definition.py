@@ -21,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -43,6 +43,17 @@ VALUES = "values"
 """What a function was given when it was made: by the function around it, by `partial`, or as defaults."""
 _OWN = "evenhand."
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+_CACHED = type(lru_cache(len))
+_DECORATED = (
+    (staticmethod, "__func__"),
+    (classmethod, "__func__"),
+    (property, "fget"),
+    (cached_property, "func"),
+    (_CACHED, "__wrapped__"),
+)
+"""What decorators make of a method, and where they keep it."""
+_FEW = 1_000
+"""A table with more in it isn't read for each trial again, where a function was given it."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _WHOLE = 150
 """A pattern of so many characters is shown whole by its `repr`."""
@@ -314,19 +325,21 @@ def _values_in(target: object) -> Iterator[object]:
                 yield cell.cell_contents
 
 
-def _given(value: object, around: tuple[object, ...]) -> str:
+def _given(value: Any, around: tuple[object, ...]) -> str:
     """The text of a value that a function was given; empty for what can't be told from one run to the next.
 
     Args:
         value: The value.
-        around: The functions that it lies in: one that calls itself was given itself.
+        around: What it lies in: a function that calls itself was given itself.
     """
     if value is None or any(value is one for one in around):
         return ""
+    if type(value) in (dict, list, tuple, set, frozenset) and len(value) > _FEW:
+        return ""
     if _is_table(value):
         return _written(value)
-    if isinstance(value, list | tuple):
-        parts = [_given(part, around) for part in cast("list[object]", value)]
+    if type(value) in (list, tuple):
+        parts = [_given(part, (*around, value)) for part in value]
         return f"[{', '.join(parts)}]" if all(parts) else ""
     if not isinstance(value, FunctionType):
         return ""
@@ -380,8 +393,8 @@ class _CodeParts:
         self, name: str, value: object, module: str, names: AbstractSet[str]
     ) -> Iterator[str]:
         """What a name stands for in the code of a module that has these names in it."""
-        if self._everywhere and not isinstance(value, FunctionType | type):
-            value = getattr(value, "__wrapped__", value)  # of what is cached, say
+        if self._everywhere and type(value) is _CACHED:
+            value = _method(value)
         if isinstance(value, FunctionType):
             if value.__module__ == module or self._is_looked_at(value.__module__):
                 yield name
@@ -412,10 +425,12 @@ class _CodeParts:
         return self._everywhere and _is_users(module)
 
 
-def _method(member: object) -> FunctionType | None:
+def _method(member: Any) -> FunctionType | None:
     """The function of a method, whatever its decorator made of it; None for what is no method."""
-    for name in ("__func__", "fget", "func", "__wrapped__"):
-        member = getattr(member, name, member)
+    # By their types: any other object may do anything when it is asked for an attribute.
+    for kind, name in _DECORATED:
+        if type(member) is kind:
+            member = getattr(member, name)
     return member if isinstance(member, FunctionType) else None
 
 
@@ -462,12 +477,11 @@ def _is_constant(value: object) -> bool:
     return isinstance(value, str | int | float | bool | re.Pattern)
 
 
-def _is_table(value: object) -> bool:
-    """Whether a value is a constant, or a list, a set or a mapping of such."""
-    if is_mapping(value):
-        return all(_is_table(part) for pair in value.items() for part in pair)
-    if isinstance(value, list | tuple | set | frozenset):
-        return all(map(_is_table, cast("list[object]", value)))
+def _is_table(value: Any, depth: int = 6) -> bool:
+    """Whether a value is a constant, or a list, a set or a dict of such: one of Python's own, which only lies there."""
+    if type(value) in (dict, list, tuple, set, frozenset):
+        parts = [*value, *value.values()] if type(value) is dict else value
+        return depth > 0 and all(_is_table(part, depth - 1) for part in parts)
     return value is None or isinstance(value, bytes | Decimal | Enum) or _is_constant(value)
 
 

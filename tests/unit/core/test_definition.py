@@ -316,3 +316,27 @@ def test_the_folder_of_the_code_is_no_part_of_it(tmp_path: Path):
     text = "HERE = __file__\n\n\ndef grade(output):\n    return HERE and __file__\n"
     first, second = (graded_by(tmp_path / name, {"graders": text}) for name in ("a", "b"))
     assert first == second
+
+
+class Touchy:
+    """A proxy outside of its context, as web frameworks have them: whatever it is asked raises."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+PROXY = Touchy()
+LOOP: list[object] = []
+LOOP.append(LOOP)
+
+
+def touching(output: str) -> bool:
+    """Names what can't be looked into."""
+    return bool(PROXY and LOOP and output)
+
+
+def test_what_a_function_names_or_was_given_is_looked_at_without_being_asked_for_anything():
+    """A proxy may raise, a list may hold itself, and a large table would be read for each trial."""
+    assert definition_of(FunctionScorer(touching, "a")).settings["code"]
+    one, two = (passing(PROXY, LOOP, [letter] * 100_000) for letter in "xy")
+    assert definition_of(FunctionScorer(one, "a")) == definition_of(FunctionScorer(two, "a"))

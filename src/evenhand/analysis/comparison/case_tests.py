@@ -126,7 +126,7 @@ class CaseTests:
         self.holding: set[Slot] = set()
         """The expectations that held in some trial."""
         self.deciding: set[Slot] = set()
-        """Those that held or failed in some trial. A number without a bound decides nothing."""
+        """The expectations that held or failed in some trial. A number without a bound decides nothing."""
         self.says_something = False
         """Whether some trial says what it was given."""
 
