@@ -33,6 +33,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.traits import Traits
+from evenhand.core.users_code import users_file
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -42,7 +43,6 @@ CODE = "code"
 VALUES = "values"
 """What a function was given when it was made: by the function around it, by `partial`, or as defaults."""
 _OWN = "evenhand."
-_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _CACHED = type(lru_cache(len))
 _DECORATED = (
     (staticmethod, "__func__"),
@@ -422,7 +422,7 @@ class _CodeParts:
         return fixed and not name.startswith("__") and not _is_place(value)
 
     def _is_looked_at(self, module: str) -> bool:
-        return self._everywhere and _is_users(module)
+        return self._everywhere and bool(users_file(sys.modules.get(module)))
 
 
 def _method(member: Any) -> FunctionType | None:
@@ -441,15 +441,6 @@ def _fields_in(kind: type) -> list[str]:
         f"{name}: {value.__qualname__ if isinstance(value, type) else _ADDRESS.sub('', str(value))}"
         for name, value in annotations.items()
     ]
-
-
-@lru_cache(maxsize=1024)
-def _is_users(module: str) -> bool:
-    """Whether a module is one of the user's own: it is neither installed, nor of Python's, nor ours."""
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if not isinstance(file, str) or module.partition(".")[0] in sys.stdlib_module_names:
-        return False
-    return not module.startswith(_OWN) and not _INSTALLED.search(file)
 
 
 def _of_code(code: CodeType, doc: str | None) -> Iterator[str]:

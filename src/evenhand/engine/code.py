@@ -36,11 +36,11 @@ from evenhand.core.errors import CodeError, EvenhandError, MissedAssert, UsageEr
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import L, Lasting
 from evenhand.core.record import MutableRecord
+from evenhand.core.users_code import is_users
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.guardian import note_running, running
 from evenhand.engine.importing import fresh_spec, look_first_in
-from evenhand.engine.place import is_users
 from evenhand.engine.process import end_if_forked
 from evenhand.engine.python_names import users_call
 from evenhand.engine.suspending import Suspended

@@ -21,6 +21,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from evenhand.core.errors import CodeError
+from evenhand.core.users_code import is_out, users_line
 from evenhand.engine.capture import (
     call_under_way,
     current,
@@ -28,7 +29,7 @@ from evenhand.engine.capture import (
     outside_of_user_code,
     when_call_ends,
 )
-from evenhand.engine.place import is_loop_here, is_out, users_line
+from evenhand.engine.tasks import is_loop_here
 from evenhand.engine.time_limit import go_on, stands_still, stop
 from evenhand.engine.trial import present
 

@@ -165,7 +165,7 @@ def _stacks(dump: Path) -> dict[int, list[tuple[str, str, str]]]:
 
 
 def _users_line(stacks: dict[int, list[tuple[str, str, str]]], thread: int) -> str:
-    from evenhand.engine.place import is_users  # noqa: PLC0415 (as above)
+    from evenhand.core.users_code import is_users  # noqa: PLC0415 (as above)
 
     for file, line, name in stacks.get(thread, ()):
         if is_users(file):

@@ -36,10 +36,10 @@ from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Scale, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of, traits_of
+from evenhand.core.users_code import users_line
 from evenhand.engine.call_context import Asked, asking, scorer_calls
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.guardian import running
-from evenhand.engine.place import users_line
 from evenhand.engine.python_names import Watched, users_call
 from evenhand.providers.answer_text import CutShort
 from evenhand.providers.wrapped import Paused

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from evenhand.core.errors import CodeError
+from evenhand.core.users_code import users_line
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.guardian import NO_VERDICT, note_breadcrumbs, note_end
-from evenhand.engine.place import users_line
 from evenhand.engine.trial import present
 
 python_exit = os._exit

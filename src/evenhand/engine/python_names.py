@@ -23,7 +23,7 @@ from typing import Any, Protocol, TypeVar
 
 from evenhand.core.case import Case
 from evenhand.core.errors import CodeError
-from evenhand.engine.place import is_installed, is_users
+from evenhand.core.users_code import is_installed, is_users
 
 T = TypeVar("T")
 

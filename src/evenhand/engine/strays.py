@@ -36,7 +36,7 @@ from typing import Any, TypeVar, cast
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Recorder
 from evenhand.core.record import MutableRecord
-from evenhand.engine.place import is_users
+from evenhand.core.users_code import is_users
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import LiveTrial, present
 

@@ -20,16 +20,25 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from evenhand.core.errors import CodeError
+from evenhand.core.users_code import users_line
 from evenhand.engine.capture import in_user_code
 from evenhand.engine.importing import refuse_green_threads
 from evenhand.engine.outcome import task_error
-from evenhand.engine.place import is_loop_here, users_line
 from evenhand.engine.strays import holds
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import LiveTrial, present
 
 by_users: dict[asyncio.Task[object], int] = {}
 """How often each task was cancelled by the user's code that runs in it, as far as that was not taken back."""
+
+
+def is_loop_here() -> bool:
+    """Whether an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def cancelled_by_run() -> bool:

@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
+from evenhand.core.users_code import is_out
 from evenhand.engine.guardian import beat, is_guarded, is_held, may_be_held
 from evenhand.engine.holding import BREAK, DUMP
-from evenhand.engine.place import is_out
 from evenhand.engine.time_limit import GRACE_S, clock, is_time_up
 
 BEAT_S = 0.25

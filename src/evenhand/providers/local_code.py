@@ -18,6 +18,7 @@ from evenhand.core.json_shapes import as_array, as_mapping, is_number, number
 from evenhand.core.listed_steps import amount, listed_steps
 from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.core.provider import Provider, ReadsFiles
+from evenhand.core.users_code import imported_names
 from evenhand.providers.wrapped import Wrapped
 
 MOST_FILES = 2_000
@@ -91,13 +92,10 @@ def _imports(file: Path) -> tuple[str, ...]:
 def _imports_of(file: Path, stamp: tuple[int, int]) -> tuple[str, ...]:
     del stamp  # so that a file that was written is read again
     names: dict[str, None] = {}
-    for node in ast.walk(ast.parse(file.read_bytes())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.replace(".", "/"): None for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            module = (node.module or "").replace(".", "/")
-            names[module] = None
-            names |= {f"{module}/{alias.name}".strip("/"): None for alias in node.names}
+    for module, _, parts in imported_names(ast.parse(file.read_bytes())):
+        path = module.replace(".", "/")
+        names[path] = None
+        names |= {f"{path}/{part}".strip("/"): None for part in parts}
     return tuple(names)
 
 

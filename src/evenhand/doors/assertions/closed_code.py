@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.encoding import digest
+from evenhand.core.users_code import imported_names
 from evenhand.doors.assertions.transform import is_python, split_reference
 from evenhand.languages.javascript.references import is_reference
 
@@ -118,10 +119,8 @@ def _imports(tree: ast.AST) -> list[str] | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in _REACHES_OUT:
             return None
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0]: None for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            if node.level or node.module is None:
-                return None
-            names[node.module.partition(".")[0]] = None
+    for module, dots, _ in imported_names(tree):
+        if dots:
+            return None
+        names[module.partition(".")[0]] = None
     return [name for name in names if name not in _COMPUTES]

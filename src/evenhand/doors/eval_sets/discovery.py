@@ -20,6 +20,7 @@ from msgspec import field
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.record import MutableRecord
 from evenhand.core.traits import NamedModel, reading
+from evenhand.core.users_code import is_users
 from evenhand.core.wording.words import near
 from evenhand.doors.eval_sets.eval_paths import PATTERN, eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
@@ -28,7 +29,6 @@ from evenhand.doors.eval_sets.prechecks import KnownValues, plain, unprovided
 from evenhand.doors.eval_sets.project_files import project_of
 from evenhand.engine.guardian import running
 from evenhand.engine.importing import fresh_spec, look_first_in, within_limit
-from evenhand.engine.place import is_users
 from evenhand.languages.documents.findings import unreadable
 from evenhand.providers.catalog import create
 from evenhand.providers.missing_keys import ON_IMPORT
@@ -56,9 +56,8 @@ def find(paths: Sequence[str]) -> Discovered:
     for argument in paths:
         name, line = split_line(argument)
         path = Path(name).resolve()
-        refusal = None if path.is_dir() else unreadable(path)
-        if refusal is not None or not path.exists():
-            what, hint = refusal or ("does not exist", f"Looked in {path.parent}.")
+        if not path.is_dir() and not path.is_file():
+            what, hint = unreadable(path) or ("does not exist", f"Looked in {path.parent}.")
             discovered.problems.append(Problem(name, 0, 0, what, hint))
             continue
         files = eval_files(path) if path.is_dir() else [path]
@@ -115,8 +114,7 @@ def _name(file: Path) -> str:
 
 
 def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
-    refusal = unreadable(file)
-    if refusal is not None:
+    if not file.is_file() and (refusal := unreadable(file)) is not None:
         problems.append(Problem(str(file), 0, 0, *refusal))
         return None
     name = _name(file)

@@ -22,9 +22,9 @@ from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Score, check, is_bool
 from evenhand.core.step import Step, StepKind, StepStatus
 from evenhand.core.traits import Traits, label_of
+from evenhand.core.users_code import users_line
 from evenhand.doors.eval_sets.bounds import misgiven, misspelt, of_expect, wrongly_bounded
 from evenhand.doors.eval_sets.thresholds import Thresholds
-from evenhand.engine.place import users_line
 from evenhand.scorers.function import ScorerFunction, as_scorer
 from evenhand.scorers.known_outcomes import Raised
 from evenhand.scorers.opposite import Question

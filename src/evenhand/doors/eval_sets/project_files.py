@@ -21,13 +21,12 @@ from evenhand.core.application_code import EVAL
 from evenhand.core.definition import LETTERS, brief, file_digest
 from evenhand.core.encoding import decode, digest, digest_of, encode
 from evenhand.core.provider import Provider
+from evenhand.core.users_code import users_files
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.prompt import Prompt
-from evenhand.engine.place import OURS
 from evenhand.providers.local_code import code_files
 
-_OURS = f"{Path(OURS).resolve()}{os.sep}"
 LONGEST = 200
 """Characters of what may name a file; what is longer is a text."""
 
@@ -98,9 +97,6 @@ def session_code(root: Path, tests: Iterable[str]) -> dict[str, str]:
     return code
 
 
-_STANDARD = f"{Path(os.__file__).parent}{os.sep}"
-_NOT_THEIRS = (_OURS, _STANDARD, f"{Path(_STANDARD).resolve()}{os.sep}")
-_INSTALLED = ("site-packages", "dist-packages")
 _OF_EVALS = "evenhand_evals_"
 
 
@@ -110,22 +106,17 @@ def imported_code() -> dict[str, str]:
     A module is called by its dotted name, so that folders, links and package folders make no difference.
     """
     modules: dict[str, str] = {}
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        # Of thousands of modules, nearly all end here.
-        if not isinstance(file, str) or file.startswith(_NOT_THEIRS) or not file.endswith(".py"):
-            continue
+    for name, file in users_files():
         last = name.rpartition(".")[2]
         if last in ("__main__", "_version") or last.startswith("test_") or last.endswith("_test"):
             continue
-        if name.startswith(_OF_EVALS) or any(part in file for part in _INSTALLED):
+        if name.startswith(_OF_EVALS) or not file.endswith(".py"):
             continue
         with contextlib.suppress(OSError):  # gone since, or in an archive
             content = Path(file).read_bytes()
-            if not str(Path(file).resolve()).startswith(_NOT_THEIRS):
-                # A checkout on Windows has other line ends.
-                text = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-                modules[f"{name.replace('.', '/')}.py"] = digest(text)[:LETTERS]
+            # A checkout on Windows has other line ends.
+            text = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+            modules[f"{name.replace('.', '/')}.py"] = digest(text)[:LETTERS]
     return dict(sorted(modules.items()))
 
 
@@ -217,14 +208,9 @@ def _imported_below(folder: Path) -> Iterator[str]:
         for prefix in {os.path.realpath(p) for p in (sys.prefix, sys.base_prefix)}
         if prefix.startswith(below)
     )
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or "site-packages" in file or "dist-packages" in file:
-            continue
-        # Of thousands of modules, nearly all have their plain path already.
-        plain = file.startswith(os.sep) and ".." not in file
-        path = file if plain else os.path.abspath(file)  # noqa: PTH100 (a link stays as it is)
-        if path.startswith(below) and not path.startswith((_OURS, *installed)):
+    for _, file in users_files():
+        path = os.path.abspath(file)  # noqa: PTH100 (a link stays as it is)
+        if path.startswith(below) and not path.startswith(installed):
             yield path
 
 

@@ -22,7 +22,7 @@ from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.doors.isolation.trial_resources import MadeOnce, claimed, kept, must_be_alone, peek
 from evenhand.doors.isolation.turns import PLAIN, Turns
-from evenhand.engine.place import is_loop_here
+from evenhand.engine.tasks import is_loop_here
 
 _OVER = object()
 _installing = threading.Lock()

@@ -316,8 +316,8 @@ def _refusal(error: BaseException, trial: TestTrial, root: Path) -> str:
     The traceback is the SDK's own from one end to the other, and the test has no verdict.
     """
     from evenhand.core.errors import NotRecorded
+    from evenhand.core.users_code import is_users
     from evenhand.doors.pytest_plugin.session_run import LIVE_HINT, WITHOUT_LIVE
-    from evenhand.engine.place import is_users
 
     halted = trial.own.halted if trial.own is not None else None
     missed = halted if isinstance(halted, NotRecorded) else None

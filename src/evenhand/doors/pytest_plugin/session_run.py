@@ -39,6 +39,7 @@ from evenhand.core.plan import CassetteUse, PlannedTrial
 from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.run import PYTEST, RunMeta, TrialResult
 from evenhand.core.score import Outcome
+from evenhand.core.users_code import OURS, is_users
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.doors.eval_sets.expect import Stated
@@ -57,7 +58,6 @@ from evenhand.engine.outcome import (
     too_late,
     trial_error,
 )
-from evenhand.engine.place import OURS, is_users
 from evenhand.engine.rate_limits import Limits
 from evenhand.engine.replay.answering import Replay, replay_record
 from evenhand.engine.replay.cassettes import record_cassettes

@@ -1,0 +1,80 @@
+"""Which code is the user's own: not Python's, an installed package's or ours; and which of its lines is running."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import re
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType, ModuleType
+
+OURS = f"{Path(__file__).parent.parent}{os.sep}"
+"""How the paths of our own code begin."""
+_PYTHONS = f"{Path(os.__file__).parent}{os.sep}"
+_NOT_THEIRS = (OURS, _PYTHONS, "<frozen", "<string>")  # <string>: what dataclasses write
+_RESOLVED = tuple(f"{Path(path).resolve()}{os.sep}" for path in (OURS, _PYTHONS))
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+
+
+def is_users(file: str) -> bool:
+    """Whether a code object's file is the user's: neither Python's, nor an installed package's, nor ours.
+
+    Code that was typed in a notebook, or that stands in a config, is the user's.
+    """
+    return not file.startswith(_NOT_THEIRS) and not is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a code object's file is an installed package's."""
+    return "-packages" in file and _INSTALLED.search(file) is not None
+
+
+def users_file(module: ModuleType | None) -> str:
+    """The file of a module that is the user's own, wherever links lead; empty for any other, and for none."""
+    file = getattr(module, "__file__", None)
+    return file if isinstance(file, str) and _is_own(file) else ""
+
+
+@lru_cache(
+    maxsize=16_384
+)  # a process has thousands of modules, which are gone through for each run
+def _is_own(file: str) -> bool:
+    return is_users(file) and not str(Path(file).resolve()).startswith(_RESOLVED)
+
+
+def users_files() -> Iterator[tuple[str, str]]:
+    """The name and the file of each imported module that is the user's own."""
+    for name, module in list(sys.modules.items()):
+        if file := users_file(module):
+            yield name, file
+
+
+def imported_names(tree: ast.AST) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+    """Of each import in code: the module, how many dots stand before it, and what is imported from it by name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, 0, ()
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "", node.level, tuple(alias.name for alias in node.names)
+
+
+def is_out(frame: FrameType | None) -> bool:
+    """Whether a frame is one of ours, or of what we called, and none of the user's code or of what that called."""
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        if frame.f_code.co_filename.startswith(OURS):
+            return True
+        frame = frame.f_back
+    return frame is None
+
+
+def users_line() -> str:
+    """The innermost line of the user's code that led here, as `file:line`; empty where there is none."""
+    frame = inspect.currentframe()
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
