@@ -110,12 +110,23 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collects no garbage while tests are imported: nearly all that is made then stays to the end."""
+    """Looks for no garbage while tests are imported, nor among what was made then: nearly all of it stays to the end."""
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Forgets the folders in which a test's evals look for modules: each import would go through all of them."""
+    before = sys.path.copy()
+    try:
+        return (yield)
+    finally:
+        sys.path[:] = before
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -46,11 +46,19 @@ def _is_own(file: str) -> bool:
     return is_users(file) and not str(Path(file).resolve()).startswith(_RESOLVED)
 
 
+_others: dict[str, ModuleType] = {}
+"""Imported modules that are not the user's own. A process has thousands, which are gone through for each run."""
+
+
 def users_files() -> Iterator[tuple[str, str]]:
     """The name and the file of each imported module that is the user's own."""
     for name, module in list(sys.modules.items()):
+        if _others.get(name) is module:
+            continue
         if file := users_file(module):
             yield name, file
+        else:
+            _others[name] = module
 
 
 def imported_names(tree: ast.AST) -> Iterator[tuple[str, int, tuple[str, ...]]]:
