@@ -110,7 +110,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Looks for no garbage while tests are imported, nor among what was made then: nearly all of it stays to the end."""
+    """Looks for no garbage while tests are imported, nor among what they make: nearly all of it stays."""
     gc.disable()
     try:
         return (yield)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -625,3 +626,92 @@ def test_code_that_decides_about_a_verdict_is_part_of_the_test(
     told = evenhand("compare", str(second), str(third))
     assert told.code == 3
     assert "the test has changed" in told.out, told.out
+
+
+ELSEWHERE = {
+    "desk/__init__.py": "",
+    "desk/bot.py": "PROMPT = 'Be kind.'\n\n\ndef answer(text):\n    return f'Dear customer, {text}'\n",
+    "desk/limits.py": "MOST = 30\nWORDS = ['Dear', 'customer']\nNAME = 'Ada'\n",
+    "desk/checks.py": textwrap.dedent("""\
+        from .limits import MOST
+
+
+        def formal(expect, text):
+            expect("!" not in text, "is formal")
+            expect(len(text) < MOST, "is short")
+
+
+        def kind(say, text):
+            say("Dear" in text, "is kind")
+
+
+        def each(expect, text, words):
+            for word in words:
+                expect(word in text, f"says {word}")
+
+
+        class Tone:
+            def __init__(self, expect):
+                self.expect = expect
+
+            def warm(self, text):
+                self.expect("!!" not in text, "is warm")
+        """),
+    "desk_evals.py": textwrap.dedent("""\
+        from desk import checks, limits
+        from desk.bot import PROMPT, answer
+        from evenhand import EvalSet
+
+        evals = EvalSet("desk", data=[{"id": f"c{i}", "input": str(i)} for i in range(8)])
+
+
+        @evals.eval
+        def answers(case, expect):
+            output = answer(case.input)
+            checks.formal(expect, output)
+            checks.kind(expect, output)
+            checks.each(expect, output, limits.WORDS)
+            checks.Tone(expect).warm(output)
+            expect(PROMPT not in output, "keeps its " + "prompt")
+            expect(limits.NAME not in output, "names nobody")
+            expect(len(output) <= limits.MOST, label="fits")
+            return output
+        """),
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "changed"),
+    [
+        ("desk/checks.py", '"!" not', '"!!!" not', ["is formal"]),
+        ("desk/checks.py", '"Dear" in', '"D" in', ["is kind"]),
+        (
+            "desk/checks.py",
+            "word in text",
+            "word in 'Dear customer'",
+            ["says Dear", "says customer"],
+        ),
+        ("desk/checks.py", '"!!" not', '"!!!" not', ["is warm"]),
+        ("desk/limits.py", "30", "300", ["is short", "fits"]),
+        ("desk_evals.py", "PROMPT not", "PROMPT * 2 not", ["keeps its prompt"]),
+        ("desk/limits.py", "Ada", "Bo", []),
+        ("desk/limits.py", "['Dear', ", "['Dear', 'Dear', ", []),
+        ("desk/bot.py", "Be kind", "Be brief", []),
+        ("desk/bot.py", "{text}'", "{text}.'", []),
+    ],
+)
+def test_a_condition_is_known_by_its_code_wherever_that_lies(
+    evenhand: Run, tmp_path: Path, file: str, before: str, after: str, changed: list[str]
+):
+    """In another module, with a label that is put together, by a number of the application: and no more than it."""
+    for name, text in ELSEWHERE.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command(tmp_path, "run", ".", "--no-progress")
+    assert before in ELSEWHERE[file]
+    (tmp_path / file).write_text(ELSEWHERE[file].replace(before, after))
+    command(tmp_path, "run", ".", "--no-progress")
+    second, first = newest(tmp_path)
+    told = json.loads(evenhand("compare", str(first), str(second), "--json").out)
+    unlike = " ".join(told["results"][0]["left_out"]["unlike"])
+    assert sorted(re.findall(r"[(;] ?([\w ]+): code changed", unlike)) == sorted(changed), unlike

@@ -16,7 +16,7 @@ from evenhand.core.expect import Expectation, Trial
 from evenhand.core.names import nearest
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
-from evenhand.doors.eval_sets.conditions import ASSERTS, conditions_of
+from evenhand.doors.eval_sets.conditions import conditions_of
 from evenhand.doors.eval_sets.evalset import TALK, Eval, EvalSet
 from evenhand.doors.eval_sets.expect import Expect, Stated
 from evenhand.doors.eval_sets.foreign_names import instead_of
@@ -79,11 +79,11 @@ class EvalBody(Record, frozen=True, kw_only=True):
         """A digest of what the eval asserts by itself; empty where that is nothing, or can't be known."""
         with contextlib.suppress(OSError):  # it was typed at a prompt
             if b"assert" in self.eval.path.read_bytes():
-                return conditions_of(self.eval).get(ASSERTS, "")
+                return conditions_of(self.eval).asserts
         return ""
 
     async def _run(self, trial: Trial) -> object:
-        expect = Expect(trial, self.thresholds, lambda: conditions_of(self.eval))
+        expect = Expect(trial, self.thresholds)
         arguments: dict[str, Any] = {
             **self.axes,
             "case": trial.case,

@@ -1,30 +1,39 @@
 """The code of conditions: what an eval's `expect(…)` says in Python, so that another condition is another test.
 
 A condition is known by its label. Of `expect(polite, "is polite")`, what counts is the condition as it is written, what
-the eval assigns to its names, and the functions and constants of the file that these name. What answers doesn't count:
-what the eval returns, what comes of `await`, of a fixture, of a model or of a module of the application, what calls
-these, and a function of the file that is given the case and nothing else, as in `bot(case.input)`. So an edit of the
-application is no edit of the test. Labels that are put together as the eval runs aren't known.
+the eval assigns to its names, and the functions and constants of the file that these name; of other modules of the
+user's, numbers, lists, sets and dicts that it names. What answers doesn't count: what the eval returns, what comes of
+`await`, of a fixture, of a model or of a module of the application, what calls these, and a function of the file that
+is given the case and nothing else, as in `bot(case.input)`. So an edit of the application is no edit of the test.
+
+Of a label that is put together, what is written of it has to fit: `f"has {word}"` is `has refund`. A function that
+lies elsewhere, and is given `expect`, is looked at where it lies when it expects something.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
-from types import FunctionType, MethodType
-from typing import ClassVar
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import ClassVar, NamedTuple
 
-from evenhand.core.definition import LETTERS
+from msgspec import field
+
+from evenhand.core.definition import LETTERS, written_table
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
+from evenhand.core.users_code import is_users, users_file, users_files
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
     bound_names,
+    called_name,
     names_not_theirs,
     root_name,
     text_of,
@@ -34,6 +43,7 @@ FORM = "ast"
 """Before each digest, as the version of Python is before those of compiled code."""
 ASSERTS = ""
 """Instead of a label: what the plain `assert` statements are known by together."""
+_ANY = ".*"
 _EXPECT = "expect"
 _THAT = "that"
 _CASE = "case"
@@ -57,37 +67,80 @@ def lines_of(test: Callable[..., object]) -> TestLines:
     plain = inspect.unwrap(test)
     if not isinstance(plain, FunctionType | MethodType):
         return TestLines(Path(), 0, 0)
-    code = plain.__code__
+    return _lines_of(plain.__code__)
+
+
+def _lines_of(code: CodeType) -> TestLines:
     lines = [line for *_, line in code.co_lines() if line]
     return TestLines(Path(code.co_filename), code.co_firstlineno, max(lines))
 
 
+class Conditions(Record, frozen=True):
+    """Digests of the conditions, the numbers and the plain asserts of an eval."""
+
+    by_label: dict[str, str] = field(default_factory=dict)
+    patterns: tuple[tuple[str, str], ...] = ()
+    """Of labels that are put together: patterns of what is written of them, each with its digest."""
+    whole: str = ""
+    """A digest of code that states conditions by another name than `expect`; empty for any other."""
+
+    @property
+    def asserts(self) -> str:
+        """What the plain asserts are known by together; empty where there are none."""
+        return self.by_label.get(ASSERTS, "")
+
+    def digest(self, label: str) -> str:
+        """The digest of the conditions that may have this label; empty where none is known."""
+        if (code := self.by_label.get(label)) is not None:
+            return code
+        fitting = [one for one in self.patterns if re.fullmatch(one[0], label, re.DOTALL)]
+        # A label of which nothing is written fits everything.
+        codes = [code for pattern, code in fitting if pattern != _ANY] or [c for _, c in fitting]
+        return _digest(codes) if codes else self.whole
+
+
 @lru_cache(maxsize=256)
-def conditions_of(eval_: Eval | TestLines) -> Mapping[str, str]:
-    """A digest of each condition and each number of an eval, by its label; empty where its file can't be read.
+def conditions_of(eval_: Eval | TestLines) -> Conditions:
+    """The conditions of an eval, and of the functions of its file that it calls; none where that can't be read.
 
     The file is read once for an eval that was loaded, so that an edit in the middle of a run makes no difference.
     """
     try:
-        source = _Source(ast.parse(eval_.path.read_bytes()))
+        source = _Source(ast.parse(eval_.path.read_bytes()), eval_.path)
         return source.conditions(eval_.first, eval_.last)
     except (OSError, SyntaxError, ValueError, RecursionError):
-        return {}
+        return Conditions()
+
+
+def digest_here(label: str) -> str:
+    """The digest of the condition that the user's code is stating as this is called; empty where it can't be known."""
+    frame = inspect.currentframe()
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return "" if frame is None else _digest_in(frame.f_code, label)
+
+
+@lru_cache(maxsize=1024)
+def _digest_in(code: CodeType, label: str) -> str:
+    return conditions_of(_lines_of(code)).digest(label)
 
 
 class _Source:
     """A file of evals."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        self._tree = tree
+    def __init__(self, tree: ast.Module, path: Path) -> None:
+        self._tree, self._path = tree, path
         self.statements: defaultdict[str, list[ast.stmt]] = defaultdict(list)
         self.application = set[str]()
         """Names from modules that are neither ours nor Python's, and those of the file that call them."""
+        self._imported: dict[str, tuple[str, int, str]] = {}
+        """Of each of these names: the module, the dots before it, and the name there; empty for the module itself."""
         for statement in tree.body:
             names = [*bound_names(statement)]
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 if not names_not_theirs(statement):
                     self.application |= {*names}
+                    self._imported |= _imports(statement)
                 continue
             for name in names:
                 self.statements[name].append(statement)
@@ -103,13 +156,35 @@ class _Source:
             if any(_answers(one, self.application) for one in statements)
         }
 
-    def conditions(self, first: int, last: int) -> dict[str, str]:
+    def constant(self, node: ast.AST) -> str:
+        """The text of a number or a table that this names in another module of the user's; empty for anything else."""
+        root, part = node, ""
+        if isinstance(node, ast.Attribute):
+            root, part = node.value, node.attr
+        if not isinstance(root, ast.Name) or root.id not in self._imported:
+            return ""
+        module, dots, name = self._imported[root.id]
+        value: object = self._beside(module, dots) if dots else sys.modules.get(module)
+        for one in (name, part):
+            if one:
+                is_theirs = isinstance(value, ModuleType) and users_file(value)
+                value = vars(value).get(one) if is_theirs else None
+        return written_table(value)
+
+    def _beside(self, module: str, dots: int) -> ModuleType | None:
+        """The module that `from .module import` means in this file."""
+        above = self._path.parents[min(dots, len(self._path.parents)) - 1]
+        path = above.joinpath(*module.split("."))
+        files = {str(path.with_suffix(".py")), str(path / "__init__.py")}
+        return next((sys.modules.get(name) for name, file in users_files() if file in files), None)
+
+    def conditions(self, first: int, last: int) -> Conditions:
         """What is expected in these lines, and in the functions of the file that these call."""
         waiting: list[ast.stmt] = [
             one for one in self._tree.body if one.lineno <= last and first <= (one.end_lineno or 0)
         ]
-        known = set[int]()
-        parts: defaultdict[str, list[str]] = defaultdict(list)
+        known, own = set[int](), [*waiting]
+        parts: defaultdict[_Label, list[str]] = defaultdict(list)
         while waiting:
             statement = waiting.pop()
             if id(statement) in known or not isinstance(statement, _Function | ast.ClassDef):
@@ -119,13 +194,20 @@ class _Source:
                 if isinstance(function, _Function):
                     code = _Code(self, function)
                     for label, nodes in (*_expected(function), *_asserted(function)):
-                        parts[label].append(code.text(nodes))
+                        parts[label].append(code.text(nodes, label.names))
             for name in _names([statement]):
                 waiting += [one for one in self.statements.get(name, ()) if _expects(one)]
-        return {
-            label: f"{FORM}:{digest(*sorted(set(texts)))[:LETTERS]}"
-            for label, texts in parts.items()
-        }
+        digests = {label: _digest(sorted(set(texts))) for label, texts in parts.items()}
+        # What is given `expect` under another name has none of these: any of it may be the condition.
+        there = [f for one in own for f in ast.walk(one) if isinstance(f, _Function)]
+        there = [f for f in there if f.lineno <= last <= (f.end_lineno or 0)]
+        inner = max(there, key=lambda function: function.lineno, default=None)
+        is_unnamed = inner is not None and _EXPECT not in _names([inner])
+        return Conditions(
+            {one.text: code for one, code in digests.items() if not one.is_pattern},
+            tuple((one.text, code) for one, code in digests.items() if one.is_pattern),
+            _digest([text_of(inner)]) if is_unnamed else "",
+        )
 
 
 class _Code:
@@ -156,9 +238,14 @@ class _Code:
                 ):
                     self._application.add(node.func.id)
 
-    def text(self, nodes: Sequence[ast.AST]) -> str:
-        """What these consist of."""
-        texts, known = [*map(text_of, nodes)], set[str]()
+    def text(self, nodes: Sequence[ast.AST], told: AbstractSet[str]) -> str:
+        """What these consist of.
+
+        Args:
+            nodes: The condition, or the statements of a block.
+            told: Names whose values the label tells.
+        """
+        texts, known = [*map(text_of, nodes), *self._constants(nodes)], set[str](told)
         waiting = _names(nodes)
         while waiting:
             name = waiting.pop()
@@ -167,9 +254,31 @@ class _Code:
             known.add(name)
             values = self._values.get(name) or self._source.statements.get(name, ())
             if not any(_answers(value, self._application) for value in values):
-                texts += sorted(map(text_of, values))
+                texts += sorted([*map(text_of, values), *self._constants(values)])
                 waiting |= _names(values)
         return "\n".join([*texts[: len(nodes)], *sorted(texts[len(nodes) :])])
+
+    def _constants(self, nodes: Iterable[ast.AST]) -> Iterator[str]:
+        for node in nodes:
+            for one in ast.walk(node):
+                if text := self._source.constant(one):
+                    yield f"{text_of(one)}={text}"
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return f"{FORM}:{digest(*texts)[:LETTERS]}"
+
+
+def _imports(statement: ast.Import | ast.ImportFrom) -> dict[str, tuple[str, int, str]]:
+    """By each name that an import binds: the module, the dots before it, and the name there."""
+    if isinstance(statement, ast.ImportFrom):
+        module, dots = statement.module or "", statement.level
+        return {one.asname or one.name: (module, dots, one.name) for one in statement.names}
+    return {
+        one.asname or one.name: (one.name, 0, "")
+        for one in statement.names
+        if one.asname or "." not in one.name
+    }
 
 
 def _parametrized(test: _Function) -> Iterator[str]:
@@ -189,7 +298,17 @@ def _answers(node: ast.AST, application: AbstractSet[str]) -> bool:
     )
 
 
-def _expected(function: _Function) -> Iterator[tuple[str, Sequence[ast.AST]]]:
+class _Label(NamedTuple):
+    """A label as it is written."""
+
+    text: str
+    is_pattern: bool = False
+    """Whether the text is a pattern, as some of the label is put together while the eval runs."""
+    names: frozenset[str] = frozenset()
+    """The names that it is put together of."""
+
+
+def _expected(function: _Function) -> Iterator[tuple[_Label, Sequence[ast.AST]]]:
     """What a function expects, each with its label: conditions, numbers, and blocks of `expect.that`."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -203,18 +322,18 @@ def _expected(function: _Function) -> Iterator[tuple[str, Sequence[ast.AST]]]:
                     and isinstance(call.func, ast.Attribute)
                     and (call.func.attr, root_name(call)) == (_THAT, _EXPECT)
                     and call.args
-                    and (label := _literal(call.args[0]))
+                    and (label := _read_label(call.args[0]))
                 ):
                     yield label, node.body
 
 
-def _asserted(function: _Function) -> Iterator[tuple[str, Sequence[ast.AST]]]:
+def _asserted(function: _Function) -> Iterator[tuple[_Label, Sequence[ast.AST]]]:
     """What a function asserts by itself, outside of blocks of `expect.that`."""
     waiting: list[ast.AST] = [*function.body]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Assert):
-            yield ASSERTS, [node.test]
+            yield _Label(ASSERTS), [node.test]
         elif not isinstance(node, _Function | ast.Lambda) and not (
             isinstance(node, ast.With | ast.AsyncWith)
             and any(root_name(item.context_expr) == _EXPECT for item in node.items)
@@ -222,11 +341,22 @@ def _asserted(function: _Function) -> Iterator[tuple[str, Sequence[ast.AST]]]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _label(call: ast.Call) -> str:
-    """The label of a condition or a number; empty for what has a scorer, or a label that isn't written out."""
+def _label(call: ast.Call) -> _Label | None:
+    """The label of a condition or a number; None for what has none, as it has a scorer."""
     if len(call.args) > 1:
-        return _literal(call.args[1])
-    return next((_literal(one.value) for one in call.keywords if one.arg == "label"), "")
+        return _read_label(call.args[1])
+    return next((_read_label(one.value) for one in call.keywords if one.arg == "label"), None)
+
+
+def _read_label(node: ast.expr) -> _Label | None:
+    if text := _literal(node):
+        return _Label(text)
+    is_scorer = isinstance(node, ast.Call) and called_name(node)[:1].isupper()
+    if is_scorer or isinstance(node, ast.Constant | ast.Lambda):
+        return None
+    parts = node.values if isinstance(node, ast.JoinedStr) else ()
+    pattern = "".join(re.escape(_literal(part)) or _ANY for part in parts) or _ANY
+    return _Label(pattern, is_pattern=True, names=frozenset(_names([node])))
 
 
 def _literal(node: ast.expr) -> str:

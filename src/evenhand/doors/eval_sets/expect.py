@@ -6,7 +6,7 @@ import copy
 import inspect
 import re
 import traceback
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import AbstractContextManager, ContextDecorator, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -24,6 +24,7 @@ from evenhand.core.step import Step, StepKind, StepStatus
 from evenhand.core.traits import Traits, label_of
 from evenhand.core.users_code import users_line
 from evenhand.doors.eval_sets.bounds import misgiven, misspelt, of_expect, wrongly_bounded
+from evenhand.doors.eval_sets.conditions import digest_here
 from evenhand.doors.eval_sets.thresholds import Thresholds
 from evenhand.scorers.function import ScorerFunction, as_scorer
 from evenhand.scorers.known_outcomes import Raised
@@ -114,24 +115,17 @@ class Expect(Recorder):
     Further keyword arguments are kept beside the outcome.
     """
 
-    def __init__(
-        self,
-        trial: Trial,
-        thresholds: Thresholds | None = None,
-        conditions: Callable[[], Mapping[str, str]] = dict,
-    ) -> None:
+    def __init__(self, trial: Trial, thresholds: Thresholds | None = None) -> None:
         self.trial = trial
         self._thresholds = thresholds
-        self._conditions = conditions
-        """Looks up digests of the code of conditions, by their labels."""
         self._blocks: list[ExpectBlock] = []
 
     def definition(self, scorer: Scorer, label: str) -> Definition | None:
         """What a condition, or a number, is known by; None where its code isn't known."""
-        code = self._conditions().get(label)
-        if code is None or not isinstance(scorer, Stated | MeasuredNumber):
+        if not isinstance(scorer, Stated | MeasuredNumber):
             return None
-        return Definition(type(scorer).__name__, {CODE: code})
+        code = digest_here(label)
+        return Definition(type(scorer).__name__, {CODE: code}) if code else None
 
     def finish(self) -> None:
         """Records what can no longer be met, as errors: blocks of `expect.that` that were never entered."""

@@ -307,7 +307,7 @@ class _EvalSource:
                 return
             case ast.Assert() | ast.Expr() | ast.Assign() if _only_checks(node):
                 yield from _calls(node, theirs)
-            case ast.Assign(value=ast.Call() as call) if _called(call) == _SET:
+            case ast.Assign(value=ast.Call() as call) if called_name(call) == _SET:
                 yield from (one.value for one in call.keywords if one.arg == _SUBJECT)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 yield node.name
@@ -429,7 +429,7 @@ def root_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _called(call: ast.Call) -> str:
+def called_name(call: ast.Call) -> str:
     """The last name of what is called: `EvalSet` for `evenhand.EvalSet(…)`."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr

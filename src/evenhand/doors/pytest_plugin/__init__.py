@@ -198,7 +198,7 @@ def _judge(folder: Path, name: str = "") -> Provider | None:
 def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.core.case import Case
-    from evenhand.doors.eval_sets.conditions import ASSERTS, conditions_of, lines_of
+    from evenhand.doors.eval_sets.conditions import conditions_of, lines_of
     from evenhand.doors.eval_sets.expect import Expect
     from evenhand.doors.eval_sets.models import calls_recorded
     from evenhand.engine.process import own_process
@@ -218,11 +218,11 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         case if isinstance(case, Case) else None,
         item.stash.get(REPEAT, 0),
         cast("Provider | None", judges),
-        conditions_of(lines).get(ASSERTS, ""),
+        conditions_of(lines).asserts,
     )
     item.stash[TRIAL] = trial
     thresholds = _thresholds(request.path.parent)
-    item.stash[EXPECT] = expect = Expect(trial, thresholds, lambda: conditions_of(lines))
+    item.stash[EXPECT] = expect = Expect(trial, thresholds)
     token = present.set(trial)  # what the application under test asks by itself is this test's
     records = bool(request.config.getini("evenhand_record_calls"))
     around = calls_recorded() if records else contextlib.nullcontext()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.doors.eval_sets.conditions import conditions_of
+from evenhand.doors.eval_sets.conditions import Conditions, conditions_of
 
 CHECKS = '''
 import json
@@ -52,6 +52,7 @@ async def answers(case: Case, expect: Expect, model) -> str:
     found = []
     for word in GREETINGS:
         found.append(word in output)
+        expect(output.find(word) < 9, f"begins with {word}")
     expect(short and polite(output), "is short")
     expect(sum(found), label="greetings", at_least=1)
     expect(other == third, "agree")
@@ -83,7 +84,12 @@ def known(folder: Path, text: str) -> dict[str, str]:
     lines = text.split("\n")
     first = next(i for i, line in enumerate(lines, 1) if line.startswith("async def answers"))
     last = next(i for i, line in enumerate(lines, 1) if i > first and line == "    return output")
-    return dict(conditions_of(lines_of(folder / "desk_evals.py", first - 1, last)))
+    return labelled(conditions_of(lines_of(folder / "desk_evals.py", first - 1, last)))
+
+
+def labelled(conditions: Conditions) -> dict[str, str]:
+    """The digests of conditions by their labels, or by the patterns of these."""
+    return {**conditions.by_label, **dict(conditions.patterns)}
 
 
 def lines_of(path: Path, first: int, last: int) -> Any:
@@ -97,7 +103,10 @@ def lines_of(path: Path, first: int, last: int) -> Any:
     return lines
 
 
-LABELS = {"answers", "is short", "greetings", "agree", "knows x", "is JSON", "is formal", ""}
+PUT_TOGETHER = {"label\\ .*", "begins\\ with\\ .*"}
+LABELS = {
+    "answers", "is short", "greetings", "agree", "knows x", "is JSON", "is formal", "", *PUT_TOGETHER
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -109,6 +118,7 @@ LABELS = {"answers", "is short", "greetings", "agree", "knows x", "is JSON", "is
         ('["Dear", "Hello"]', '["Dear"]', {"is short", "greetings"}),
         ("found.append(word in output)", "found.append(True)", {"greetings"}),
         ("sum(found)", "sum(found) + 1", {"greetings"}),
+        ("find(word) < 9", "find(word) < 99", {"begins\\ with\\ .*"}),
         ("other == third", "other or third", {"agree"}),
         ("len(fourth) > 1", "len(fourth) > 0", {"answers"}),
         ('bot.reply("x") == "y"', 'bot.reply("x") != ""', {"knows x"}),
@@ -143,7 +153,6 @@ def test_the_labels_of_conditions_that_were_changed_are_told(
         ('    """Asks once."""\n', "    # Asks once.\n"),
         ("(other == third,", "(\n        other == third,"),
         ('expect(case.input != "", "is short")', 'expect(True, "is short")'),
-        ("    return output", "    expect(True, f'one {1}')\n    return output"),
     ],
 )
 def test_what_is_no_part_of_a_condition_changes_none(tmp_path: Path, before: str, after: str):
@@ -159,7 +168,7 @@ def test_what_cannot_be_read_has_no_digests(tmp_path: Path, text: str | None):
     path = tmp_path / "desk_evals.py"
     if text is not None:
         path.write_text(text)
-    assert conditions_of(lines_of(path, 1, 2)) == {}
+    assert conditions_of(lines_of(path, 1, 2)) == Conditions()
 
 
 PARAMETRIZED = """
@@ -198,7 +207,7 @@ def test_what_a_test_of_pytests_gives_its_parameters_to_is_what_it_tests(
     for name, text in (("a", PARAMETRIZED), ("b", PARAMETRIZED.replace(before, after))):
         path = tmp_path / f"{name}.py"
         path.write_text(text)
-        both.append(dict(conditions_of(lines_of(path, 13, 16))))
+        both.append(labelled(conditions_of(lines_of(path, 13, 16))))
     first, second = both
     assert {label for label in first if first[label] != second[label]} == changed
     assert first.keys() == {"is high", ""}
