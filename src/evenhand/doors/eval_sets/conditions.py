@@ -22,7 +22,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from msgspec import field
 
@@ -52,29 +52,6 @@ _GIVEN = frozenset({_EXPECT, _CASE, "repeat"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class TestLines(Record, frozen=True):
-    """Where a test of pytest's stands."""
-
-    __test__: ClassVar = False  # for pytest
-
-    path: Path
-    first: int
-    last: int
-
-
-def lines_of(test: Callable[..., object]) -> TestLines:
-    """Where the code of a test stands; of one without code of Python's, nowhere."""
-    plain = inspect.unwrap(test)
-    if not isinstance(plain, FunctionType | MethodType):
-        return TestLines(Path(), 0, 0)
-    return _lines_of(plain.__code__)
-
-
-def _lines_of(code: CodeType) -> TestLines:
-    lines = [line for *_, line in code.co_lines() if line]
-    return TestLines(Path(code.co_filename), code.co_firstlineno, max(lines))
-
-
 class Conditions(Record, frozen=True):
     """Digests of the conditions, the numbers and the plain asserts of an eval."""
 
@@ -100,16 +77,19 @@ class Conditions(Record, frozen=True):
 
 
 @lru_cache(maxsize=256)
-def conditions_of(eval_: Eval | TestLines) -> Conditions:
+def conditions_of(eval_: Eval) -> Conditions:
     """The conditions of an eval, and of the functions of its file that it calls; none where that can't be read.
 
     The file is read once for an eval that was loaded, so that an edit in the middle of a run makes no difference.
     """
-    try:
-        source = _Source(ast.parse(eval_.path.read_bytes()), eval_.path)
-        return source.conditions(eval_.first, eval_.last)
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return Conditions()
+    return _read_conditions(eval_.path, eval_.first, eval_.last)
+
+
+def conditions_in(test: Callable[..., object]) -> Conditions:
+    """The conditions of a test of pytest's; none of one without code of Python's."""
+    plain = inspect.unwrap(test)
+    is_python = isinstance(plain, FunctionType | MethodType)
+    return _conditions_in(_Loaded(plain.__code__)) if is_python else Conditions()
 
 
 def digest_here(label: str) -> str:
@@ -117,12 +97,36 @@ def digest_here(label: str) -> str:
     frame = inspect.currentframe()
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
-    return "" if frame is None else _digest_in(frame.f_code, label)
+    return "" if frame is None else _conditions_in(_Loaded(frame.f_code)).digest(label)
+
+
+class _Loaded:
+    """Code as it was imported: the same lines of an edited file, imported once more, are other code."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+
+    def __hash__(self) -> int:
+        return id(self.code)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Loaded) and other.code is self.code
 
 
 @lru_cache(maxsize=1024)
-def _digest_in(code: CodeType, label: str) -> str:
-    return conditions_of(_lines_of(code)).digest(label)
+def _conditions_in(loaded: _Loaded) -> Conditions:
+    code = loaded.code
+    last = max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)
+    return _read_conditions(Path(code.co_filename), code.co_firstlineno, last)
+
+
+def _read_conditions(path: Path, first: int, last: int) -> Conditions:
+    try:
+        return _Source(ast.parse(path.read_bytes()), path).conditions(first, last)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return Conditions()
 
 
 class _Source:

@@ -198,7 +198,7 @@ def _judge(folder: Path, name: str = "") -> Provider | None:
 def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.core.case import Case
-    from evenhand.doors.eval_sets.conditions import conditions_of, lines_of
+    from evenhand.doors.eval_sets.conditions import conditions_in
     from evenhand.doors.eval_sets.expect import Expect
     from evenhand.doors.eval_sets.models import calls_recorded
     from evenhand.engine.process import own_process
@@ -211,14 +211,13 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         judges = _judge(request.config.rootpath, judges)
     params = item.callspec.params if hasattr(item, "callspec") else {}
     case = params.get("case")
-    lines = lines_of(item.function)
     trial = _session_run(item).trial(
         item.nodeid,
         _function(item),
         case if isinstance(case, Case) else None,
         item.stash.get(REPEAT, 0),
         cast("Provider | None", judges),
-        conditions_of(lines).asserts,
+        conditions_in(item.function).asserts,
     )
     item.stash[TRIAL] = trial
     thresholds = _thresholds(request.path.parent)

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from evenhand.core.definition import Definition
+from evenhand.core.expect import Expectation
 from evenhand.doors.eval_sets.conditions import Conditions, conditions_of
+from evenhand.doors.eval_sets.expect import Expect
 
 CHECKS = '''
 import json
@@ -211,3 +214,34 @@ def test_what_a_test_of_pytests_gives_its_parameters_to_is_what_it_tests(
     first, second = both
     assert {label for label in first if first[label] != second[label]} == changed
     assert first.keys() == {"is high", ""}
+
+
+STATED = """
+WORDS = ["Dear"]
+
+
+def stated(expect, text):
+    expect(any(word in text for word in WORDS), "greets")
+"""
+
+
+def test_what_is_imported_once_more_is_read_once_more(tmp_path: Path):
+    """As in a notebook, or while evals are watched: the function is the same, and what it names isn't."""
+    path = tmp_path / "stated.py"
+    digests = list[Definition | None]()
+
+    class Told:
+        def expect(self, expectation: Expectation) -> None:
+            digests.append(expectation.definition)
+
+    trial: Any = Told()
+    for text in (STATED, STATED.replace("Dear", "Hello"), STATED):
+        path.write_text(text)
+        names: dict[str, Any] = {}
+        exec(compile(text, path, "exec"), names)
+        names["stated"](Expect(trial), "Dear")
+        path.write_text("gone = 1\n")
+        names["stated"](Expect(trial), "Dear")
+    first, again, second, _, third, _ = digests
+    assert first == again == third != second
+    assert all(digests)
