@@ -562,7 +562,7 @@ async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make):
     header, rows = baseline_parts(run, outputs=True)
     earlier = [BaselineRun("01KAEXAMPLE0000000000000RN", 1.5)]
     data = written(
-        structs.replace(header, pooled=earlier, systems=earlier),
+        structs.replace(header, pooled=earlier, systems=earlier, recorder="ragas"),
         [structs.replace(row, earlier={"passed": [0.5]}) for row in rows],
     )
     head, *trials = (json.loads(line) for line in data.splitlines())

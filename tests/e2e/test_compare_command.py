@@ -79,6 +79,34 @@ def test_without_names_the_latest_run_is_compared_with_the_one_before_it_of_its_
     assert evenhand("compare", new).code == 2
 
 
+def test_without_names_a_folder_with_a_new_set_is_compared_with_its_runs_of_the_sets_before(
+    evenhand: Run, tmp_path: Path
+):
+    """A second eval set begins no new comparison; a set without earlier runs has none."""
+    folder = tmp_path / "evals"
+    folder.mkdir()
+
+    def ran(*names: str) -> str:
+        for name in names:
+            (folder / f"{name}_evals.py").write_text(
+                "from evenhand import Case, EvalSet\n"
+                f"evals = EvalSet({name!r}, data=[Case(f'c{{i}}', input=i) for i in range(9)])\n"
+                f"@evals.eval\ndef {name}_eval(case, expect):\n    expect(case.input != 3, 'ok')\n",
+                "utf-8",
+            )
+        ended = evenhand("run", "evals", "--no-progress")
+        return re.findall(r"saved as (\w+)", ended.out)[0]
+
+    old, new = ran("alpha"), ran("beta")
+    ended = evenhand("compare")
+    assert (ended.code, ended.out.partition("\n")[0]) == (0, f"{old} → {new}")
+    assert "without a counterpart" in ended.out
+    (folder / "alpha_evals.py").unlink()
+    (folder / "beta_evals.py").unlink()
+    last = ran("gamma")
+    assert f"before the latest, {last}" in evenhand("compare").err
+
+
 def test_columns_of_the_latest_run_need_no_id(evenhand: Run, tmp_path: Path):
     """By their name in the table or their number; JSON holds the same."""
     asked(evenhand, tmp_path, ["no {{q}}", "yes {{q}}"])

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -14,9 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.commands import in_process
 
 from evenhand.testing import FakeProvider, Rule, Script
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "judge"
 CONFIG = {
     "prompts": ["Tell me of {{q}}"],
     "providers": ["openai:chat:gpt-5-mini"],
@@ -224,3 +227,39 @@ class Screen:
         """Presses keys."""
         self.text = ""
         os.write(self._terminal, keys.encode())
+
+
+def test_labels_count_again_where_only_clusters_were_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """The report proposes the command, and the corrected rate is back without a new label."""
+    shutil.copytree(EXAMPLE, tmp_path / "shop", ignore=shutil.ignore_patterns(".evenhand"))
+
+    monkeypatch.chdir(tmp_path / "shop")
+    command_line = in_process(capsys)
+
+    def evenhand(*args: str, code: int = 0) -> str:
+        done = command_line(*args)
+        assert done.code == code, done.out + done.err
+        return done.out + done.err
+
+    evenhand("run", ".", "--offline", "--no-progress", code=1)
+    evenhand("label", "latest", "--draw", "60", "--seed", "1", "--to", "draw.csv")
+    evenhand("label", "latest", "--from", "labels.csv", "--by", "ann")
+    evenhand("calibrate", "latest")
+    tests = tmp_path / "shop" / "messages.csv"
+    head, *rows = tests.read_text("utf-8").splitlines()
+    lines = [f"{row},c{i // 4}" for i, row in enumerate(rows)]
+    tests.write_text("\n".join([f"{head},__metadata:customer", *lines]) + "\n", "utf-8")
+    with (tmp_path / "shop" / "promptfooconfig.yaml").open("a", encoding="utf-8") as config:
+        config.write("evenhand: {cluster: customer}\n")
+    stale = " ".join(evenhand("run", ".", "--offline", "--no-progress", code=1).split())
+    assert "calibration is stale: clusters changed" in stale
+    command = stale.partition("to calibrate again: evenhand ")[2].partition(",")[0].split()
+    assert command[:1] + command[2:3] == ["label", "--from"]
+    assert f"evenhand {' '.join(command)}" in evenhand("calibrate", "latest")
+    assert "60 labels of run" in evenhand(*command)
+    assert "labels     60 of 100 judged outputs" in evenhand("calibrate", "latest")
+    after = evenhand("run", ".", "--offline", "--no-progress", code=1)
+    assert "corrected, 60 labels" in after
+    assert "has these labels already" in evenhand("label", command[3], "--from", command[3], code=2)

@@ -187,7 +187,10 @@ def _files(
         tagged = f" with the tag {safe(tag)!r}" if tag else ""
         number_of = count(len(earlier) + 1, "run")
         are = "are" if earlier else "is"
-        tell(f"--of {most}: there {are} only {number_of} of this config or set{tagged}")
+        tell(
+            f"--of {most}: there {are} only {number_of} of this config or set{tagged}; runs of a part of its evals,"
+            " or of more, don't count"
+        )
     return newest, earlier
 
 

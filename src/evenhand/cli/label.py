@@ -50,7 +50,12 @@ RISK = Range(0.001, 0.999)
 @file_option(
     "--to", help="Write what to label to this CSV or .jsonl file, with an empty `verdict` column."
 )
-@file_option("--from", "source", help="Read verdicts from this CSV or .jsonl file.")
+@file_option(
+    "--from",
+    "source",
+    metavar="FILE|RUN",
+    help="Read verdicts from this CSV or .jsonl file, or those of an earlier run whose outputs are the same.",
+)
 @click.option(
     "--by",
     metavar="NAME",
@@ -99,11 +104,10 @@ def label(
         peoples_share,
     )
     from evenhand.analysis.trust.labels.pair_drawing import ranking_to_label
-    from evenhand.analysis.trust.labels.sheet_rows import ranking_in, write_items
+    from evenhand.analysis.trust.labels.sheet_rows import ranking_in
     from evenhand.analysis.trust.labels.what_next import next_labels, nothing_drawn
     from evenhand.analysis.trust.selective import items_for_people
     from evenhand.core.judge_checks import refuse_judge_check
-    from evenhand.core.wording.words import count
     from evenhand.store.labels.stored_draws import set_rule, standing_labels
     from evenhand.store.run_lookup import called, find
     from evenhand.store.runfile import RunFile
@@ -123,6 +127,8 @@ def label(
     design.check(size)
     if any((codes, rename, as_json)):
         return _codes(find(Path.cwd(), run), rename, codes=codes, as_json=as_json)
+    if source is not None and (earlier := _run_in(source)) is not None:
+        return _carry(earlier, find(Path.cwd(), run), metrics)
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         refuse_judge_check(run_file.meta)
         name = called(Path.cwd(), run_file.path)
@@ -148,16 +154,7 @@ def label(
             items = list(drawn_items(run_file, draws)) if picked is None else picked
             if sheet.by:
                 items = items_for(sheet.by, items, standing_labels(run_file.metric_labels()))
-            write_items(run_file, items, to)
-            if blank := sum(not item.output for item in items):
-                tell(
-                    f"{count(blank, 'item')} without an output: have the eval return the text that it has judged"
-                )
-            tell(
-                f"{_items_in_words(items)} to label written to {to}; fill in `verdict` with pass or fail, then: "
-                f"evenhand label {name} --from {to} --by NAME"
-            )
-            return 0
+            return _write_sheet(run_file, items, to, name)
         if rule is not None and picked is None and size is None and not sys.stdin.isatty():
             _tell_rule(_one_metric(run_file, metrics), next_labels(run_file))
             return 0
@@ -234,6 +231,62 @@ class _Design(Record, frozen=True):
         for line in draw_lines(drawn):
             tell(line)
         return drawn
+
+
+def _write_sheet(run: RunFile, items: Sequence[DrawnItem], to: Path, name: str) -> int:
+    """Writes items to a file, for people to fill in."""
+    from evenhand.analysis.trust.labels.sheet_rows import write_items
+    from evenhand.core.wording.words import count
+
+    write_items(run, items, to)
+    if blank := sum(not item.output for item in items):
+        tell(
+            f"{count(blank, 'item')} without an output: have the eval return the text that it has judged"
+        )
+    tell(
+        f"{_items_in_words(items)} to label written to {to}; fill in `verdict` with pass or fail, then: "
+        f"evenhand label {name} --from {to} --by NAME"
+    )
+    return 0
+
+
+def _run_in(source: Path) -> Path | None:
+    """The run that somebody means; None for a file with verdicts."""
+    from evenhand.store.run_lookup import SUFFIX, find
+
+    is_sheet = source.suffix and source.suffix != SUFFIX
+    return None if is_sheet or source.is_dir() else find(Path.cwd(), str(source))
+
+
+def _carry(source: Path, path: Path, metrics: tuple[str, ...]) -> int:
+    """Has the labels of an earlier run count for this one."""
+    from evenhand.analysis.trust.labels.carried_labels import carry_labels
+    from evenhand.analysis.trust.labels.what_next import FIRST_DRAW
+    from evenhand.core.judge_checks import refuse_judge_check
+    from evenhand.core.wording.words import count
+    from evenhand.store.run_lookup import called
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(source) as earlier, RunFile.open(path) as run:
+        refuse_judge_check(run.meta)
+        which = carry_labels(earlier, run, metrics)
+    name, old = called(Path.cwd(), path), called(Path.cwd(), source)
+    labels = count(len(which.labels), "label")
+    tell(
+        f"{labels} of run {old} count here, too: the outputs, their questions and criteria are the same"
+    )
+    if which.different:
+        tell(f"{count(which.different, 'label')} left out, as one of these is different")
+    with RunFile.open(path) as again:
+        drawn = {(place, m) for d in again.draws() for place in d.places for m in d.metrics}
+    if all((one.index, one.metric) in drawn for one in which.labels):
+        tell(f"next: evenhand calibrate {name}")
+    else:
+        tell(
+            "! without their draw, which would be no random one here: they count as far as a new one has them;"
+            f" next: evenhand label {name} --draw {FIRST_DRAW}"
+        )
+    return 0
 
 
 def _read_sheet(

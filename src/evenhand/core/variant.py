@@ -54,14 +54,19 @@ class Variant(Record, frozen=True):
         return " · ".join(part for part in (self.prompt, self.model) if part)
 
 
+def eval_sets(variants: Sequence[Variant]) -> frozenset[str]:
+    """The eval sets that variants are of, by name; an empty name for those of a config."""
+    return frozenset(variant.eval.rpartition(": ")[0] for variant in variants)
+
+
 def only_set(variants: Sequence[Variant]) -> str:
     """The eval set that all variants are of; empty for configs and several sets.
 
     >>> only_set([Variant(0, "", "", eval="notes: short"), Variant(1, "", "", eval="notes: kind")])
     'notes'
     """
-    sets = {variant.eval.rpartition(": ")[0] for variant in variants}
-    return sets.pop() if len(sets) == 1 else ""
+    sets = eval_sets(variants)
+    return next(iter(sets)) if len(sets) == 1 else ""
 
 
 def identity(variant: Variant) -> str:

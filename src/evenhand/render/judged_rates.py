@@ -12,7 +12,7 @@ from evenhand.analysis.trust.cascades import cascade_lines, has_cascade
 from evenhand.analysis.trust.corrected_bounds import corrected_misses, unchecked_rankings
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labelled_cases import of_clusters
-from evenhand.analysis.trust.labels.what_next import next_draw
+from evenhand.analysis.trust.labels.what_next import to_label_again
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.trust_rules import (
     CROWD,
@@ -92,7 +92,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         texts += map(safe, cascade_lines(run, judgements(run, verdicts_only=True).metrics))
     if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):
         name = short_id(run.meta.id)
-        again = f"evenhand label {name}{next_draw(run)}, then evenhand calibrate {name}"
+        again = f"{to_label_again(run)}, then evenhand calibrate {name}"
         texts.append(f"to calibrate again: {again}")
     if note := of_clusters(run.meta.variants[index] for index in {one.variant for one in rates}):
         texts.append(note)

@@ -13,7 +13,7 @@ from typing import TextIO
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import HEADS, rate_cells
 from evenhand.analysis.trust.run_verdict import verdict_of
-from evenhand.core.run import Totals
+from evenhand.core.run import RunMeta, Totals
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
     count,
@@ -70,14 +70,17 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
             if block:
                 lines += ["", *_block(block)]
         lines += _in_full(run, totals)
-    took = "" if run.narrowed else f", {_when(meta.took_s)}"
+    took = "" if run.narrowed else _when(meta)
     lines += ["", f"run `{short_id(meta.id)}`{took}"]
     put(out, "\n".join(lines) + "\n")
     return totals.trials
 
 
-def _when(took_s: float | None) -> str:
-    return "not finished" if took_s is None else f"in {seconds(took_s)}"
+def _when(meta: RunMeta) -> str:
+    """How long it took, which is not known of every run that another tool recorded."""
+    if meta.took_s is not None:
+        return f", in {seconds(meta.took_s)}"
+    return "" if meta.status == "finished" else ", not finished"
 
 
 def _table(run: RunFile, grid: Grid) -> Iterator[str]:

@@ -332,14 +332,23 @@ def runs_back(ref: str | None) -> int | None:
 
 
 def run_before(start: Path, run: RunFile) -> Path | None:
-    """The newest run of a plan of the same title that was made before this one; None where there is none."""
+    """The newest run of a plan of the same title that was made before this one; None where there is none.
+
+    Where a set was added to a folder, or was run alone, it is the newest run of the folder with one of the same evals.
+    """
+    evals = {variant.eval for variant in run.meta.variants} - {""}
+    other_sets: Path | None = None
     for path in newest_first(files(start)):
         with contextlib.suppress(StoreError), RunFile.open(path) as other:
             meta = other.meta
-            earlier = meta.id < run.meta.id and other.plan_title == run.plan_title
-            if earlier and not meta.is_judge_check:
+            if meta.id >= run.meta.id or meta.is_judge_check:
+                continue
+            if other.plan_title == run.plan_title:
                 return path
-    return None
+            same_folder = bool(meta.source) and meta.source == run.meta.source
+            if other_sets is None and same_folder and evals & {v.eval for v in meta.variants}:
+                other_sets = path
+    return other_sets
 
 
 def another_kind(path: Path) -> str:

@@ -6,12 +6,14 @@ import io
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.runs import Make, result
 
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.export import export
 from evenhand.render.markdown import write_markdown
+from evenhand.store.merging import keep_run
 from evenhand.store.runfile import RunFile
 
 
@@ -58,6 +60,17 @@ async def test_errors_and_missing_trials_are_counted(make_run: Make):
     assert "## ? `Science`" in text
     assert "1 error · 1 not run" in text
     assert "not finished" in text
+
+
+async def test_a_run_whose_time_is_not_known_is_not_called_unfinished(
+    make_run: Make, tmp_path: Path
+):
+    """Other tools do not say when an imported run ended."""
+    run = await make_run([result(0)])
+    untimed = replace(run.meta, status="finished", finished_at=None)
+    with RunFile.open(await keep_run(tmp_path / "kept", untimed, run.trials())) as imported:
+        assert imported.meta.took_s is None
+        assert "not finished" not in written(imported)
 
 
 @pytest.mark.parametrize(

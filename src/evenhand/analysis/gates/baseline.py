@@ -103,6 +103,9 @@ class BaselineHeader(Struct, omit_defaults=True, frozen=True):
     judges: Annotated[
         list[BaselineJudge], Key("what judges were asked by", null="none, or not known")
     ] = []
+    recorder: Annotated[
+        str, Key("the tool that recorded the run, which was imported", null="Evenhand ran it")
+    ] = ""
 
 
 class BaselineExpectation(Struct, omit_defaults=True, frozen=True):

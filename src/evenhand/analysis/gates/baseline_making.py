@@ -9,6 +9,7 @@ from typing import Any, cast
 from msgspec import UNSET
 
 from evenhand.analysis.comparison.case_judges import judges_asked
+from evenhand.analysis.comparison.case_values import recorder_of
 from evenhand.analysis.comparison.same_test import chosen_by, chosen_note
 from evenhand.analysis.gates.baseline import (
     SCHEMA,
@@ -84,6 +85,7 @@ def baseline_parts(
             BaselineJudge(name, sorted(one.ids), sorted(one.settings))
             for name, one in sorted(judges_asked(run).items())
         ],
+        recorder=recorder_of(meta),
     )
     return header, trials
 

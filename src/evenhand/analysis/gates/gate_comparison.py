@@ -64,7 +64,13 @@ class GateSides:
         # What belongs together, the run says of the cases of both.
         self._clusters = {variant.index: variant.cluster for variant in variants}
         columns = {i for i, _ in self.pairs}
-        self.mine = self._columns(baseline.results(), columns, baseline.scales, baseline.judges)
+        self.mine = self._columns(
+            baseline.results(),
+            columns,
+            baseline.scales,
+            baseline.judges,
+            recorder=baseline.header.recorder,
+        )
 
     def read(
         self, trials: Iterable[TrialResult], scales: Scales, judges: AskedJudges | None = None
@@ -84,6 +90,8 @@ class GateSides:
         columns: set[int],
         scales: Scales,
         judges: AskedJudges | None,
+        *,
+        recorder: str = "",
     ) -> dict[int, Seen]:
         return read_trials(
             map(expecting, trials),
@@ -92,6 +100,7 @@ class GateSides:
             self._clusters,
             ids=self._ids,
             scales=scales,
+            imported=recorder,
             judges=judges,
         )
 

@@ -215,9 +215,12 @@ def _judge_again(baseline: Baseline, results: Iterable[GateResult]) -> Iterator[
 
 
 def _unrecorded(baseline: Iterable[Seen], run: Iterable[Seen]) -> Iterator[str]:
-    """That the baseline does not say what was asked for it, as those of earlier versions."""
-    silent = not all(column.tests.recorded for column in baseline)
+    """That the baseline does not say what was asked for it, as those of earlier versions and of imported runs."""
+    silent = [column.tests for column in baseline if not column.tests.recorded]
     if silent and any(column.tests.says_something for column in run):
+        if recorder := silent[0].imported:
+            yield f"{safe(recorder)} keeps no record of its expectations, so a changed test may go unnoticed"
+            return
         yield (
             "the baseline has no record of its cases and expectations, so a changed test may go unnoticed."
             " Make it again: evenhand baseline RUN --to FILE"

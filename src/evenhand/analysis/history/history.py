@@ -18,6 +18,7 @@ from evenhand.analysis.history.run_changes import (
     changes,
     evidence_of,
     finished,
+    listed,
 )
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.summaries.rates import Mean, latencies, rates
@@ -32,7 +33,7 @@ from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.judge_checks import is_canary_check
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, RunStatus
-from evenhand.core.variant import only_set
+from evenhand.core.variant import eval_sets, only_set
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
@@ -133,6 +134,7 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
     """
     groups: dict[tuple[str, str], list[tuple[float, Path]]] = {}
     titles: dict[tuple[str, str], tuple[float, str]] = {}
+    sets: dict[tuple[str, str], tuple[float, frozenset[str]]] = {}
     ours: set[tuple[str, str]] = set()
     unreadable: list[tuple[Path, str]] = []
     checks: list[Path] = []
@@ -157,6 +159,8 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
             ours.add(key)
         # The newest run's title: people rename configs.
         titles[key] = max(titles.get(key, (0.0, "")), (meta.created_at, title))
+        if key not in sets or meta.created_at < sets[key][0]:
+            sets[key] = meta.created_at, eval_sets(meta.variants)
     _join_imported(groups, titles, ours)
     lines: list[RunLine] = []
     canaries = finished_checks(checks)
@@ -164,10 +168,34 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
         every.sort()
         latest = every if last is None else every[-last:]
         runs = _with_canaries(_read([path for _, path in latest], unreadable), canaries)
+        if runs and len(latest) == len(every):
+            runs = _since(runs, _alone_before(key, sets))
         if runs:
             lines.append(RunLine(key[0], titles[key][1], runs, len(every) - len(latest)))
     lines.sort(key=lambda line: line.runs[-1].at, reverse=True)
     return History(tuple(lines), tuple(unreadable))
+
+
+def _alone_before(
+    key: tuple[str, str], sets: Mapping[tuple[str, str], tuple[float, frozenset[str]]]
+) -> list[str]:
+    """Of several sets that run together, those that ran alone before: each has a line of its own."""
+    began, together = sets[key]
+    alone = [
+        name
+        for (source, name), (at, _) in sets.items()
+        if source == key[0] and name in together and at < began
+    ]
+    return sorted(alone) if key[0] and len(together) > 1 else []
+
+
+def _since(runs: tuple[HistoryRun, ...], alone: Sequence[str]) -> tuple[HistoryRun, ...]:
+    """The runs, the first of which says where its sets' earlier runs are."""
+    if not alone:
+        return runs
+    text = f"{listed(alone)} ran alone before: earlier runs are in a history of their own"
+    first = replace(runs[0], changes=(*runs[0].changes, RunChange("eval", text)))
+    return (first, *runs[1:])
 
 
 def _join_imported(

@@ -210,9 +210,9 @@ def _judge_changes(before: Evidence, now: Evidence, checks: Iterable[Change]) ->
     ]
     for what in ("settings", "code"):
         if names := {name for other, name in others if other == what}:
-            yield f"other {what} for {_listed(names)}"
+            yield f"other {what} for {listed(names)}"
     if names := {one.slot for one in checks if _of_judge(one, now)}:
-        yield f"another prompt for {_listed(names)}"
+        yield f"another prompt for {listed(names)}"
 
 
 def _of_judge(change: Change, now: Evidence) -> bool:
@@ -237,7 +237,7 @@ def _data_changes(
     common_folders = before.folders.keys() & now.folders.keys()
     edited = {name for name in common_folders if before.folders[name] != now.folders[name]}
     if edited:
-        yield f"{_listed(edited)} edited"
+        yield f"{listed(edited)} edited"
     if before.chosen != now.chosen:
         yield f"the cases {now.chosen}" if now.chosen else "the cases were not chosen by outcome"
     parts = [tests.of_case(*pair) for pair in common]
@@ -254,7 +254,7 @@ def _prompt_changes(before: Evidence, now: Evidence) -> Iterator[str]:
         for one in (before, now)
     )
     if edited := {name for name in old.keys() & new.keys() if old[name] != new[name]}:
-        yield f"{_listed(edited)} edited"
+        yield f"{listed(edited)} edited"
     labels = [frozenset(file_names(one.labels).values()) for one in (before, now)]
     yield from _come_and_gone(*labels)
 
@@ -289,20 +289,21 @@ def _asked_otherwise(
     for name in sorted(before.keys() & now.keys()):
         # Empty where no call says under which name the model answered.
         if before[name] and now[name] and before[name] != now[name]:
-            yield f"{_listed({name})} is now {_listed(now[name])}, was {_listed(before[name])}"
+            yield f"{listed({name})} is now {listed(now[name])}, was {listed(before[name])}"
 
 
 def _come_and_gone(before: AbstractSet[str], now: AbstractSet[str]) -> Iterator[str]:
     new, gone = now - before, before - now
     if new and gone:
-        yield f"{_listed(new)} instead of {_listed(gone)}"
+        yield f"{listed(new)} instead of {listed(gone)}"
     elif new:
-        yield f"{_listed(new)} added"
+        yield f"{listed(new)} added"
     elif gone:
-        yield f"{_listed(gone)} left out"
+        yield f"{listed(gone)} left out"
 
 
-def _listed(names: AbstractSet[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Names in the order of the alphabet, the first of them where there are many."""
     texts = [clip(safe(name), 40) for name in sorted(names)]
     more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
     return ", ".join(texts[:NAMED]) + more

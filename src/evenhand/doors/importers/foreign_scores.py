@@ -83,7 +83,9 @@ def state_of(outcomes: Sequence[Outcome], *, failed: bool = False) -> State | No
 
 def _no_number(one: ForeignScore, metadata: dict[str, object], notes: Notes) -> Outcome:
     reason = one.reason or "no score was recorded"
-    if one.value is not None:
+    if one.value is None:
+        notes.changed(one.where, f"{shown(one.name)} has no score: it does not apply")
+    else:
         text = (
             f"{shown(one.name)} is {shown(one.value)}, no number: it is kept, and decides nothing"
         )

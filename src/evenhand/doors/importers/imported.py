@@ -208,6 +208,10 @@ def _result(index: int, trial: ImportedTrial) -> TrialResult:
     state = trial.outcome or verdict.outcome
     score = verdict.score if trial.score is None else trial.score
     reason = trial.error or verdict.reason
+    # No model answers without a token: other tools write 0 where nobody counted them.
+    counted = bool(trial.tokens_in or trial.tokens_out)
+    own = (trial.tokens_in, trial.tokens_out) if counted else (None, None)
+    judged = trial.judged
     return TrialResult(
         index=index,
         case=trial.case,
@@ -222,13 +226,13 @@ def _result(index: int, trial: ImportedTrial) -> TrialResult:
         named_scores=verdict.named_scores,
         latency_s=trial.latency_s,
         cost_usd=trial.cost_usd,
-        tokens_in=_plus(trial.tokens_in, trial.judged and trial.judged.tokens_in),
-        tokens_out=_plus(trial.tokens_out, trial.judged and trial.judged.tokens_out),
+        tokens_in=_plus(own[0], judged and judged.tokens_in),
+        tokens_out=_plus(own[1], judged and judged.tokens_out),
         prompt=trial.prompt,
         vars=trial.vars,
         description=trial.description,
         metadata=trial.metadata,
-        judged=trial.judged,
+        judged=judged,
         answer=AnswerDetails(model=trial.model, finish_reason=trial.finish_reason),
         input=trial.input,
         expected=trial.expected,

@@ -72,17 +72,24 @@ def add_draw(
 
 
 def add_metric_labels(
-    path: Path, author: str, labels: Sequence[tuple[int, str, LabelledVerdict | None]]
+    path: Path,
+    author: str,
+    labels: Sequence[tuple[int, str, LabelledVerdict | None]],
+    *,
+    at: float | None = None,
 ) -> None:
     """Adds what one person says: all of it or nothing.
 
     Args:
+        path: The file.
+        author: Who says it.
         labels: Each as (place in the plan, metric, verdict).
+        at: When it was said, in seconds since 1970; None for now.
 
     Raises:
         StoreError: The file cannot be written.
     """
-    now = time.time()
+    now = time.time() if at is None else at
     with added_to(path, "labels") as db:
         db.executemany(
             "insert into metric_label (at, author, idx, metric, verdict) values (?, ?, ?, ?, ?)",

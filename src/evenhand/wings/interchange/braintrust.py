@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.score import Outcome
 from evenhand.doors.importers.foreign_cases import fields_of, line_of, tell_unread
 from evenhand.doors.importers.foreign_files import Found, began_at, find
@@ -65,7 +66,7 @@ def read(paths: Sequence[Path]) -> Recordings:
     runs = [
         (parts[0].path, run)
         for id_, parts in events.items()
-        if (run := _run(id_, [one.part for one in parts], named.get(id_)))
+        if (run := _run(id_, [one.part for one in parts], named))
     ]
     return recordings("braintrust", runs, _datasets(rows, named), notes)
 
@@ -98,8 +99,8 @@ def _case(row: Part) -> Case:
     )
 
 
-def _run(id_: str, events: Sequence[Part], about: Part | None) -> ImportedRun | None:
-    notes = events[0].notes
+def _run(id_: str, events: Sequence[Part], named: Mapping[str, Part]) -> ImportedRun | None:
+    notes, about = events[0].notes, named.get(id_)
     roots = [one for one in events if _is_root(one)]
     if not roots:
         notes.left_out(
@@ -118,10 +119,12 @@ def _run(id_: str, events: Sequence[Part], about: Part | None) -> ImportedRun | 
         )
     notes.translated(roots[0].where, f"experiment {shown(name or id_)}, rows: {len(trials):,}")
     own = about.text("created") if about else ""
+    dataset = named.get(about.text("dataset_id")) if about else None
     created = began_at(roots[0].where, notes, own, (one.text("created") for one in roots))
     return ImportedRun(
         id=id_,
-        title=name or id_,
+        # Experiments on one dataset are runs of one thing.
+        title=(dataset.text("name") if dataset else "") or name or id_,
         created_at=created,
         variants=[only_variant(commonest_model(trials), name or "recorded outputs")],
         trials=trials,
@@ -136,10 +139,49 @@ def _is_root(event: Part) -> bool:
 
 
 def _trials(roots: Sequence[Part], spans: Mapping[str, Sequence[Part]]) -> Iterator[ImportedTrial]:
-    scores = [_scores(one) for one in roots]
-    for root, measured in zip(roots, scores, strict=True):
+    below = [_Spans(spans.get(one.text("root_span_id"), ())) for one in roots]
+    scores = [_scores(one, its) for one, its in zip(roots, below, strict=True)]
+    for root, measured, its in zip(roots, scores, below, strict=True):
         outcomes = [outcome_of(one, root.notes) for one in measured]
-        yield _trial(root, outcomes, spans.get(root.text("root_span_id"), ()))
+        yield _trial(root, outcomes, its)
+
+
+class _Spans:
+    """The spans below a root: what its task asked models, and what its scorers did."""
+
+    def __init__(self, spans: Sequence[Part]) -> None:
+        self._by_id = {one.text("span_id"): one for one in spans}
+        asking = [one for one in spans if _type(one) == "llm"]
+        self.calls = [one for one in asking if self._scorer_of(one) is None]
+        self.judges: dict[str, dict[str, None]] = {}
+        """The models that scorers asked, by the name of what they score."""
+        for one in asking:
+            scorer = self._scorer_of(one)
+            if scorer is not None and (model := _model(one)):
+                for name in _scored_by(scorer):
+                    self.judges.setdefault(name, {})[model] = None
+
+    def _scorer_of(self, span: Part) -> Part | None:
+        """The scorer's span that a span is or is below; None for one of the task."""
+        passed: set[str] = set()
+        one: Part | None = span
+        outermost: Part | None = None
+        while one is not None and one.text("span_id") not in passed:
+            passed.add(one.text("span_id"))
+            about = one.part("span_attributes")
+            # Spans below a scorer's say that they are a scorer's, too. The outermost one has the name of the score.
+            if about and (about.text("type") == "score" or about.text("purpose") == "scorer"):
+                outermost = one
+            one = next(
+                (self._by_id[id_] for id_ in one.texts("span_parents") if id_ in self._by_id), None
+            )
+        return outermost
+
+
+def _scored_by(scorer: Part) -> Iterator[str]:
+    """The scores that a scorer's span holds, or its name."""
+    scores, about = scorer.value.get("scores"), scorer.part("span_attributes")
+    yield from as_mapping(scores) or ([about.text("name")] if about else [])
 
 
 def _id(root: Part) -> str:
@@ -149,19 +191,43 @@ def _id(root: Part) -> str:
     return known or case_id([root.value.get("input"), root.value.get("expected")])
 
 
-def _scores(root: Part) -> list[ForeignScore]:
-    """A score of null is what Braintrust writes where a scorer gave none."""
+def _scores(root: Part, spans: _Spans) -> list[ForeignScore]:
+    """A score of null is what Braintrust writes where a scorer gave none.
+
+    Scorers that raised are in the metadata. Their scores, and those of a task that did, are missing, or 0 where an
+    `error_score_handler` filled them in.
+    """
     scores = root.part("scores")
-    written = scores.value if scores else {}
-    return [
-        ForeignScore(name=name, value=one, where=f"{root.where}.scores.{name}")
-        for name, one in written.items()
-    ]
+    written = dict(scores.value) if scores else {}
+    raised = as_mapping(as_mapping(root.value.get("metadata")).get("scorer_errors"))
+    failure = root.said("error")
+    measured: list[ForeignScore] = []
+    for name in written | raised:
+        value = written.get(name)
+        error = _last_line(raised[name]) if name in raised else ""
+        if failure and not error and value == 0:
+            error = failure
+        judges = ", ".join(sorted(spans.judges.get(name, ())))
+        measured.append(
+            ForeignScore(
+                name=name,
+                value=None if error else value,
+                where=f"{root.where}.scores.{name}",
+                error=error,
+                metadata={"judge": judges} if judges else {},
+            )
+        )
+    return measured
 
 
-def _trial(root: Part, outcomes: Sequence[Outcome], spans: Sequence[Part]) -> ImportedTrial:
+def _last_line(traceback: object) -> str:
+    lines = [line.strip() for line in str(traceback).splitlines() if line.strip()]
+    return lines[-1] if lines else "Braintrust recorded an error of the scorer"
+
+
+def _trial(root: Part, outcomes: Sequence[Outcome], spans: _Spans) -> ImportedTrial:
     case = _id(root)
-    calls = [one for one in spans if _type(one) == "llm"]
+    calls = spans.calls
     metadata = root.value.get("metadata")
     known = dict(fields_of(metadata))
     error = root.said("error")
@@ -209,6 +275,7 @@ def _seconds(root: Part) -> float | None:
 
 
 def _tokens(root: Part, calls: Sequence[Part], key: str) -> int | None:
-    """What its model spans used; the root's own sum where there are none."""
-    counts = [n for one in calls or (root,) if (n := _metric(one, key)) is not None]
-    return int(sum(counts)) if counts else None
+    """What its model spans used; the root's own sum where there are none. Unknown where one of them doesn't say."""
+    counts = [_metric(one, key) for one in calls or (root,)]
+    known = [count for count in counts if count is not None]
+    return int(sum(known)) if known and len(known) == len(counts) else None

@@ -208,14 +208,16 @@ def _unlike(scores: Sequence[ForeignScore], notes: Notes) -> list[ForeignScore]:
 
 
 def _tokens(calls: Sequence[Part], key: str, older: str) -> int | None:
-    counts: list[int] = []
+    """What the generations used together; unknown where one of them doesn't say."""
+    total = 0
     for one in calls:
         usage = one.part("usageDetails") or one.part("usage")
         number = usage.whole(key) if usage else None
         number = one.whole(older) if number is None else number
-        if number is not None:
-            counts.append(number)
-    return sum(counts) if counts else None
+        if number is None:
+            return None
+        total += number
+    return total if calls else None
 
 
 def kind_of(value: Mapping[str, object]) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
+from evenhand.core.json_shapes import as_mapping
 from evenhand.doors.importers.foreign_cases import alone, fields_of, line_of, tell_unread
 from evenhand.doors.importers.foreign_files import Found, began_at, find, moment_of
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of, state_of
@@ -57,7 +58,6 @@ def read(paths: Sequence[Path]) -> Recordings:
         feedback.setdefault(one.part.text("run_id"), []).append(one.part)
     rows: dict[str, list[Found]] = {}
     read_already: set[str] = set()
-    others = 0
     for one in by_kind.get("run", ()):
         run_id = one.part.text("id")
         # Runs without an id cannot be told apart, so each of them counts.
@@ -67,7 +67,6 @@ def read(paths: Sequence[Path]) -> Recordings:
             read_already.add(run_id)
             rows.setdefault(one.part.text("session_id"), []).append(one)
         else:
-            others += 1
             notes.left_out(
                 one.part.where, "runs that belong to no example: the steps of others, or traces"
             )
@@ -78,6 +77,10 @@ def read(paths: Sequence[Path]) -> Recordings:
         )
         for id_, parts in rows.items()
     ]
+    for run_id, parts in feedback.items():
+        if run_id not in read_already:
+            text = "feedback on a run that is none of an example's in these files"
+            notes.left_out(parts[0].where, text)
     for id_, project in projects.items():
         if id_ not in rows:
             name = project.text("name") or id_
@@ -218,15 +221,22 @@ def _dollars(row: Part) -> float | None:
 
 def _scores(row: Part, feedback: Sequence[Part]) -> list[ForeignScore]:
     """The feedback of a run: itself where it is in the files, else the means that the run carries."""
-    last = {one.text("key"): _score(one) for one in feedback}
+    # LangSmith lists the newest first, and a file may hold them in any order.
+    newest_last = sorted(feedback, key=_written_at)
+    last = {one.text("key"): _score(one) for one in newest_last}
     if len(last) < len(feedback):
         row.notes.left_out(row.where, "feedback that is there again: the last one of a key counts")
     stats = row.part("feedback_stats")
     for key in stats.value if stats else ():
         one = stats.part(key) if stats else None
         if one and key not in last:
-            last[key] = ForeignScore(name=key, value=one.value.get("avg"), where=one.where)
+            last[key] = _mean(key, one)
     return list(last.values())
+
+
+def _written_at(feedback: Part) -> float:
+    """When it was last changed; 0 where it doesn't say so, which keeps the order of the file."""
+    return moment_of(feedback.text("modified_at") or feedback.text("created_at")) or 0.0
 
 
 def _score(feedback: Part) -> ForeignScore:
@@ -237,5 +247,29 @@ def _score(feedback: Part) -> ForeignScore:
         value=value if score is None else score,
         where=feedback.where,
         reason=feedback.text("comment"),
+        error=_failure(feedback),
         metadata={**feedback.without(*own), **({"value": value} if value is not None else {})},
+    )
+
+
+def _failure(feedback: Part) -> str:
+    """Why an evaluator gave nothing: LangSmith marks it as an error and keeps the exception as its comment."""
+    extra = feedback.value.get("extra")
+    if not (feedback.value.get("error") or as_mapping(extra).get("error")):
+        return ""
+    return feedback.said("comment") or "LangSmith recorded an error of the evaluator"
+
+
+def _mean(key: str, stats: Part) -> ForeignScore:
+    """The mean of a key's feedback; the label, or how often each was given, where it has no numbers."""
+    value, labels = stats.value.get("avg"), as_mapping(stats.value.get("values"))
+    if value is None and labels:
+        value = next(iter(labels)) if len(labels) == 1 else labels
+    failed = value is None and stats.whole("errors")
+    return ForeignScore(
+        name=key,
+        value=value,
+        where=stats.where,
+        error="LangSmith recorded an error of the evaluator" if failed else "",
+        metadata=stats.without("avg"),
     )

@@ -7,7 +7,9 @@ file does, or an experiment object beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain
 from pathlib import Path
 
 from evenhand.core.case import Case, case_id
@@ -59,7 +61,7 @@ def read(paths: Sequence[Path]) -> Recordings:
             runs.setdefault(one.path, []).append(one.part)
     experiments = [one for one in parts if one.kind == "experiment"]
     recorded = [
-        (path, _run(path, rows, _about(path, experiments, len(runs))))
+        (path, _run(path, rows, _about(path, experiments, len(runs)), named))
         for path, rows in runs.items()
     ]
     if not runs:
@@ -125,7 +127,9 @@ def _fields(example: Part, key: str) -> object:
     return {k.removeprefix(start): v for k, v in example.value.items() if k.startswith(start)}
 
 
-def _run(path: Path, rows: Sequence[Part], about: Part | None) -> ImportedRun:
+def _run(
+    path: Path, rows: Sequence[Part], about: Part | None, datasets: Sequence[Part]
+) -> ImportedRun:
     notes = rows[0].notes
     id_ = about.text("id") if about else digest(*(encode(dict(one.value)) for one in rows))[:24]
     metadata = about.part("metadata") if about else None
@@ -134,11 +138,14 @@ def _run(path: Path, rows: Sequence[Part], about: Part | None) -> ImportedRun:
     notes.translated(rows[0].where, f"experiment {shown(name)}, runs: {len(trials):,}")
     own = about.text("created_at") if about else ""
     created = began_at(rows[0].where, notes, own, (one.text("start_time") for one in rows))
+    dataset = about.text("dataset_id") if about else ""
+    titles = (one.text("name") for one in datasets if dataset and one.text("id") == dataset)
     model = metadata.value.get("model") if metadata else None
     model = " ".join(model.split()) if isinstance(model, str) else ""
     return ImportedRun(
         id=id_,
-        title=name,
+        # Experiments on one dataset are runs of one thing.
+        title=next(titles, "") or name,
         created_at=created,
         variants=[only_variant(model, name)],
         trials=trials,
@@ -147,7 +154,9 @@ def _run(path: Path, rows: Sequence[Part], about: Part | None) -> ImportedRun:
 
 
 def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
-    scores = [[_score(one) for one in row.parts("annotations")] for row in rows]
+    annotations = [row.parts("annotations") for row in rows]
+    verdicts = _verdicts(chain.from_iterable(annotations))
+    scores = [[_score(one, verdicts) for one in each] for each in annotations]
     places: set[tuple[str, int]] = set()
     for row, measured in zip(rows, scores, strict=True):
         case = row.text("example_id") or case_id(
@@ -184,12 +193,28 @@ def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
 _TRUTHS = {"True": True, "False": False, "true": True, "false": False}
 
 
-def _score(annotation: Part) -> ForeignScore:
+def _truth(annotation: Part) -> bool | None:
+    label = annotation.value.get("label")
+    return _TRUTHS.get(label) if isinstance(label, str) else None
+
+
+def _verdicts(annotations: Iterable[Part]) -> frozenset[str]:
+    """The annotations that are truth values: Phoenix writes one as a label, and the same as a score of 1 or 0.
+
+    Where a score says something else than the label, the label is a word for it, such as `hallucinated: true` at 0.
+    """
+    alike: dict[str, bool] = {}
+    for one in annotations:
+        truth, score, name = _truth(one), one.value.get("score"), one.text("name")
+        if truth is not None:
+            alike[name] = alike.get(name, True) and (score is None or score == truth)
+    return frozenset(name for name, is_truth in alike.items() if is_truth)
+
+
+def _score(annotation: Part, verdicts: AbstractSet[str]) -> ForeignScore:
     score, label = annotation.value.get("score"), annotation.value.get("label")
     more = annotation.without(*_ANNOTATION)
-    value = (
-        _TRUTHS.get(label) if isinstance(label, str) else None
-    )  # as Phoenix writes a truth value
+    value = _truth(annotation) if annotation.text("name") in verdicts else None
     if value is None:
         value = label if score is None else score
     return ForeignScore(

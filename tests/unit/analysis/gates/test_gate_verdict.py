@@ -264,3 +264,18 @@ async def test_answers_of_the_run_itself_that_it_read_again_are_not_the_caches(
         assert [note.split(" answers")[0] for note in notes] == [f"{of_cache} of 10"] * bool(
             of_cache
         )
+
+
+async def test_a_baseline_of_an_imported_run_says_who_recorded_it(make_run: Make, tmp_path: Path):
+    """Making it again would not help: the tool keeps no record of what it expected."""
+    imported = {"imported": {"id": "x", "from": "langsmith"}}
+    baseline = await against(make_run, tmp_path, trials(40), settings=imported)
+    now = await a_run(make_run, trials(40, input="q", content={"input": "d"}))
+    notes = "\n".join(gate(baseline, now, 0.05).notes)
+    assert "! recorded by langsmith and by Evenhand" in notes
+    assert "langsmith keeps no record of its expectations" in notes
+    assert "Make it again" not in notes
+    own = await against(make_run, tmp_path, trials(40))
+    notes = "\n".join(gate(own, now, 0.05).notes)
+    assert "Make it again" in notes
+    assert "recorded by" not in notes

@@ -226,6 +226,22 @@ async def test_sets_of_one_folder_have_lines_of_their_own(folder: Folder):
     assert found == [[2], [1, 2], [1]]
 
 
+async def test_a_set_that_ran_alone_before_is_named_at_the_first_run_with_others(folder: Folder):
+    """Its earlier runs are in a line of their own, which nobody would look for."""
+    few = Variant(0, "fine", "", eval="few: fine")
+    many = Variant(1, "notes", "", eval="many: notes")
+    await folder.add(variants=[few], source="/shop")
+    await folder.add(variants=[few], source="/elsewhere")
+    await folder.add(variants=[few, many], source="/shop")
+    await folder.add(variants=[few, many], source="/shop")
+    await folder.add(variants=[replace(many, index=0)], source="/shop")
+    together = next(line for line in folder.history().lines if len(line.runs[0].columns) > 1)
+    told = [[change.text for change in run.changes] for run in together.runs]
+    assert told == [["few ran alone before: earlier runs are in a history of their own"], []]
+    (cut,) = [line for line in folder.history(last=1).lines if len(line.runs[0].columns) > 1]
+    assert cut.runs[0].changes == ()
+
+
 async def test_runs_of_a_folder_of_evals_are_those_that_were_asked_for_by_it(folder: Folder):
     """They are run from the folder above, which is their source."""
     for paths in (["/shop/evals"], ["/shop/evals/a_evals.py:12"], ["/shop/other"], [1]):

@@ -48,7 +48,9 @@ def deciding(read: Recordings) -> list[tuple[list[str], int]]:
     return kinds
 
 
-@pytest.mark.parametrize("tool", [t for t in EXPORTS if t not in ("langfuse", "deepeval")])
+@pytest.mark.parametrize(
+    "tool", [t for t in EXPORTS if t not in ("langfuse", "deepeval", "phoenix")]
+)
 def test_one_value_more_or_less_changes_no_metric_into_a_verdict(tool: str, tmp_path: Path):
     """Each 0 or 1 of an export in turn is made a half: the same metrics decide the same number of trials."""
     (tmp_path / "as_is").mkdir()

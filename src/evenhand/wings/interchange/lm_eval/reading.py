@@ -281,7 +281,7 @@ def _metric_names(sample: Part) -> list[str]:
     """The keys of a sample's metrics: named since 0.4.3, and all that is not of the log before."""
     named = sample.value.get("metrics")
     if is_array(named):
-        return [str(name) for name in named if str(name) in sample.value]
+        return [str(name) for name in named]
     return [
         key
         for key, one in sample.value.items()
@@ -292,14 +292,17 @@ def _metric_names(sample: Part) -> list[str]:
 def _scores(sample: Part) -> Iterator[ForeignScore]:
     for name in _metric_names(sample):
         called = name if _filter(sample) == "none" else f"{name},{_filter(sample)}"
-        value = sample.value[name]
+        value = sample.value.get(name)
         where = f"{sample.where}.{name}"
         if isinstance(value, list):  # what a corpus metric is computed of
             text = f"{shown(called)} is computed over all documents: its parts are not scores"
             sample.notes.left_out(where, text)
         else:
-            right = value == 1 if name in _VERDICTS and is_number(value) else None
-            yield ForeignScore(name=called, value=value, where=where, passed=right)
+            verdict = name in _VERDICTS
+            right = value == 1 if verdict and is_number(value) else None
+            broken = verdict and (value is None or value == "NaN")
+            error = f"the harness recorded no {name} of this document" if broken else ""
+            yield ForeignScore(name=called, value=value, where=where, passed=right, error=error)
 
 
 def _output(sample: Part) -> object:

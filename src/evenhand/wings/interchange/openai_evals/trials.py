@@ -183,7 +183,8 @@ def _outcome(result: Part, criterion: Criterion | None, name: str) -> Outcome:
     metadata = _outcome_metadata(result, sample, criterion)
     failure = error_of(sample)
     bound = criterion.threshold if criterion else result.number("threshold")
-    if passed is None:
+    # A grader that failed is recorded as one that did not pass.
+    if passed is None or (failure and not passed):
         why = failure or "OpenAI recorded no verdict of this grader"
         return Outcome(name, "error", None, why, metric=name, metadata=metadata, error="judge")
     return Outcome(

@@ -226,7 +226,8 @@ def _following(run: RunFile, calibration: Calibration) -> list[str]:
     other = labelled_run(run)
     if other is not None:
         verb = "calibrate" if other.labels else "label"
-        lines.append(f"! run {other.name} has {other.words}: evenhand {verb} {other.name}")
+        command = other.command or f"evenhand {verb} {other.name}"
+        lines.append(f"! run {other.name} has {other.words}: {command}")
     if few := too_few(run) if calibration.judges else "":
         lines.append(f"! {few}")
     if other is None and (command := next_labels(run)):
