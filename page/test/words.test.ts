@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apart } from "../src/model/summary";
 import { rateFrom } from "../src/model/rate";
-import { mean, minus, money, number, passed, percent, percents, rate, rounded, seconds, sentences, short, signed, when } from "../src/model/words";
+import { mean, minus, money, number, paid, passed, percent, percents, rate, rounded, seconds, sentences, short, signed, spent, when } from "../src/model/words";
 
 test("a rate is told of its trials, and how many cases they are of", () => {
   assert.equal(passed({ least: 0.625, most: 0.625, low: 0.43, high: 0.79, n: 8 }), "63 % [43–79] passed · 8 cases");
@@ -69,4 +69,13 @@ test("what has no verdict is counted in groups of thousands", () => {
   assert.equal(apart([5, 0, 2938, 1200]), "2,938 errors, 1,200 not applicable");
   assert.equal(apart([5, 0, 1, 0]), "1 error");
   assert.equal(apart([5, 1, 0, 0]), "");
+});
+
+test("what a run spent is said as on the command line: a script has no price, and no call that was recorded is no $0", () => {
+  const of = (usd: number | null, scripted: boolean, calls: number) => [paid(usd, { scripted, calls }), spent(usd, { scripted, calls })];
+  assert.deepEqual(of(null, true, 3), ["scripted", "replies scripted"]);
+  assert.deepEqual(of(null, false, 3), ["unknown", "cost unknown"]);
+  assert.deepEqual(of(0, false, 0), ["–", ""]);
+  assert.deepEqual(of(0, true, 4), ["$0", "$0 spent"]); // models that cost nothing
+  assert.deepEqual(of(0.5, false, 0), ["$0.5000", "$0.5000 spent"]); // imported, without its calls
 });

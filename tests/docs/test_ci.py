@@ -231,6 +231,31 @@ def test_the_action_exits_as_the_gate_does(tmp_path: Path, code: int, more: dict
 
 
 @needs_bash
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("--offline --offline-in-ci", ["--offline", "--offline-in-ci"]),
+        ("--filter 'late parcel'\n-n 2\n", ["--filter", "late parcel", "-n", "2"]),
+        ("$(touch ran) `touch ran`;", ["$(touch", "ran)", "`touch", "ran`;"]),
+        (" ", []),
+    ],
+)
+def test_the_action_passes_any_other_option_on(tmp_path: Path, typed: str, words: list[str]):
+    """Quoted as in a shell, and run by none."""
+    exited, given = run_step("Gate", tmp_path, 0, EVALS="evals", OPTIONS=typed, MARGIN="0.1")
+    file = str(tmp_path / "evenhand-gate.json")
+    line = ["gate", "--no-progress", "--to", file, *words, "--margin=0.1", "--", "evals"]
+    assert (exited, given) == (0, line)
+    assert not (tmp_path / "ran").exists()
+
+
+@needs_bash
+def test_the_action_refuses_options_that_it_cannot_read(tmp_path: Path):
+    """A quote that is not closed: half of the options would be another gate."""
+    assert run_step("Gate", tmp_path, 0, EVALS="evals", OPTIONS="--filter 'late")[0] != 0
+
+
+@needs_bash
 def test_the_action_comments_also_when_the_gate_failed(tmp_path: Path):
     """Unless there is nothing to say, or nobody wants it: then only the summary is written."""
     (step,) = [one for one in ACTION["runs"]["steps"] if one.get("name") == "Comment"]

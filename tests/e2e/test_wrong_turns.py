@@ -186,18 +186,31 @@ def test_a_rule_that_no_request_matched_is_named_where_a_request_had_no_rule(eve
 def test_a_reply_of_the_application_in_place_of_a_judges_is_corrected_in_the_script(
     evenhand: Run, monkeypatch: pytest.MonkeyPatch
 ):
-    """Asking again, as of a model, would give it again."""
-    monkeypatch.setenv("COLUMNS", "120")  # in 80, the end of the message is left to `show`
+    """Asking again, as of a model, would give it again. However long the reply is, what to do about it is not cut."""
+    monkeypatch.setenv("COLUMNS", "80")
     Path("asking_evals.py").write_text(ASKING)
-    scripted(SUNDAY, MONDAY, JUDGE)
+    scripted({**SUNDAY, "reply": "Closed on Sundays, as ever. " * 20}, MONDAY, JUDGE)
     ended = evenhand("run", "asking_evals.py", "--offline", "--no-progress", "--filter", "Sunday")
     text = " ".join(ended.out.split())
-    assert "'Closed on Sundays.'; offline.jsonl said so: give its rule a `model`" in text
+    assert "… A rule of offline.jsonl replied that: correct it, or give it the `model`" in text
     assert "next: correct offline.jsonl, then evenhand run asking_evals.py" in text
     assert "resume" not in text
     scripted({**SUNDAY, "model": "gpt-5-mini"}, MONDAY, JUDGE)
     ended = evenhand("run", "asking_evals.py", "--offline", "--no-progress", "--filter", "Sunday")
     assert ended.code == 0
+
+
+def test_the_calls_of_a_run_that_was_resumed_add_up(evenhand: Run, monkeypatch: pytest.MonkeyPatch):
+    """Those of the results, and those of trials that were run again: as many as those by role."""
+    monkeypatch.setenv("COLUMNS", "200")
+    Path("asking_evals.py").write_text(ASKING)
+    scripted(SUNDAY, MONDAY, JUDGE)  # the first answers for the judge, too
+    evenhand("run", "asking_evals.py", "--offline", "--no-progress")
+    ended = evenhand("resume", "--errors", "latest", "--no-progress")
+    results = re.findall(r" · (\d+) calls?", ended.out)[0]
+    (earlier,) = re.findall(r"(\d+) earlier calls? of trials that were run again", ended.out)
+    roles = re.findall(r"(?:subject|judge): (\d+) calls?", ended.out)
+    assert int(results) + int(earlier) == sum(map(int, roles))
 
 
 def test_an_estimate_of_some_evals_goes_by_those_of_an_earlier_run(evenhand: Run):
@@ -400,7 +413,9 @@ def test_a_part_of_a_name_is_a_variant_where_only_one_has_it(evenhand: Run):
     Path("promptfooconfig.yaml").write_text(TWO_PROMPTS)
     Path("offline.jsonl").write_text('{"match": "hello", "reply": "hi"}\n')
     ended = evenhand("run", "--offline", "--no-progress", "-c", "promptfooconfig.yaml")
-    assert "Scripted replies (--offline) cost nothing" in ended.out
+    assert ended.code == 3
+    assert " ".join(ended.out.split()).endswith(" 1")  # the first case: none has a verdict
+    assert "scripted replies (--offline) have no price" in evenhand("show", "latest", "1").out
     assert evenhand("compare", ":ters", ":kin").code == 3
     ended = evenhand("compare", ":x", ":kind")
     assert ended.code == 2

@@ -85,6 +85,8 @@ export interface RunSummary {
   readonly gate_verdict: "worse" | "nothing" | "undecided" | "not worse" | "better" | null;
   /** It is one cell of another run, edited and asked again. */
   readonly edited: boolean;
+  /** A script answered in place of models: `--offline`. */
+  readonly scripted: boolean;
   /** It ended after cases that were drawn beforehand. */
   readonly sample: boolean;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */

@@ -21,6 +21,7 @@ export interface ColumnSummary {
   readonly asked: number;
   readonly tokensIn: number;
   readonly tokensOut: number;
+  readonly calls: number;
   /** null: a price is not known. */
   readonly cost: number | null;
   /** The mean of each metric over its `n` cases, in the order of the run; without those that the column has no number for. */
@@ -58,6 +59,7 @@ class Tally {
   asked = 0;
   tokensIn = 0;
   tokensOut = 0;
+  calls = 0;
   cost = 0;
 
   constructor(rows: number) {
@@ -70,7 +72,7 @@ class Tally {
 /** Each column's summary; `rows` has 1 for each row that counts. `stopped`: the run stopped as soon as it was decided. */
 export function summaries(table: Table, columns: readonly Variant[], rows: Uint8Array, stopped = false): ColumnSummary[] {
   const tallies = Array.from({ length: table.variantCount }, () => new Tally(rows.length));
-  const { row: rowOf, variant, outcome, score, latency, met, asked, tokensIn, tokensOut, cost } = table;
+  const { row: rowOf, variant, outcome, score, latency, met, asked, tokensIn, tokensOut, calls, cost } = table;
   for (let i = 0; i < table.size; i++) {
     const row = rowOf[i]!;
     if (rows[row] !== 1) continue;
@@ -87,6 +89,7 @@ export function summaries(table: Table, columns: readonly Variant[], rows: Uint8
     tally.asked += asked[i]!;
     tally.tokensIn += tokensIn[i]! || 0;
     tally.tokensOut += tokensOut[i]! || 0;
+    tally.calls += calls[i]!;
     tally.cost += cost[i]!; // NaN once one is not known
   }
   const metrics = table.metricNames.slice(0, METRICS).map((name) => ({ name, means: metricMeans(table, name, rows, tallies) }));
@@ -109,9 +112,9 @@ const METRICS = 24; // of which the heads have means: more are no longer read
 const SCORE = { name: "score", metric: false };
 
 function summary(tally: Tally, scale: Scale | undefined, stopped: boolean): Omit<ColumnSummary, "metrics"> {
-  const { outcomes, cost, met, asked, tokensIn, tokensOut } = tally;
+  const { outcomes, calls, cost, met, asked, tokensIn, tokensOut } = tally;
   return {
-    outcomes, met, asked, tokensIn, tokensOut,
+    outcomes, met, asked, tokensIn, tokensOut, calls,
     rate: rateOf(tally, stopped) ?? null,
     score: looked(meanOf(together(tally.scores, tally.cluster), scale), stopped),
     latency: looked(meanOf(together(tally.latencies, tally.cluster), undefined, 0), stopped),

@@ -11,6 +11,23 @@ export function money(usd: number | null | undefined): string {
   return `$${usd.toFixed(usd >= 0.0001 ? 4 : 1 - Math.floor(Math.log10(usd)))}`;
 }
 
+interface Replies {
+  readonly scripted: boolean;
+  readonly calls: number;
+}
+
+/** What was paid: replies of a script (`--offline`) have no price, and what was asked outside of recorded calls is not known. */
+export function paid(usd: number | null, { scripted, calls }: Replies): string {
+  if (usd === null) return scripted ? "scripted" : "unknown";
+  return usd === 0 && calls === 0 ? "–" : money(usd);
+}
+
+/** What was paid, in a list of facts; empty where there is nothing to say. */
+export function spent(usd: number | null, replies: Replies): string {
+  const said = paid(usd, replies);
+  return { scripted: "replies scripted", unknown: "cost unknown", "–": "" }[said] ?? `${said} spent`;
+}
+
 /** A share as a whole percentage, never rounded to all or nothing when it is not. */
 export function percent(share: number): string {
   let whole = Number(rounded(share * 100));

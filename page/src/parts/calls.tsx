@@ -63,7 +63,7 @@ function facts(call: Call): readonly string[] {
   if (call.tokens_in !== null || call.tokens_out !== null) {
     found.push(`${grouped(call.tokens_in ?? 0)} → ${grouped(call.tokens_out ?? 0)} tokens`);
   }
-  found.push(call.cost_usd === null ? "cost unknown" : money(call.cost_usd));
+  if (call.cost_usd !== null || call.origin !== "script") found.push(call.cost_usd === null ? "cost unknown" : money(call.cost_usd));
   if (call.attempts > 1) found.push(count(call.attempts, "attempt"));
   if (call.wasted > 0) found.push(`${call.wasted} may have been charged for in vain`);
   return found;

@@ -4,7 +4,7 @@ import type { Baseline } from "../model/baseline";
 import { changeSaid, sideOf } from "../model/changed";
 import type { Table } from "../model/table";
 import { isRanked } from "./expectations";
-import { count, grouped, Mark, money, number, seconds, sign, word } from "./marks";
+import { count, grouped, Mark, money, number, seconds, sign, spent, word } from "./marks";
 import { Brief, shown } from "./text";
 
 interface Props {
@@ -58,14 +58,14 @@ export function CellHead(p: Props) {
   );
 }
 
-function facts({ cell, table, trial }: Props): readonly string[] {
+function facts({ head, cell, table, trial }: Props): readonly string[] {
   const found: string[] = [];
   if (cell.latency_s !== null) found.push(seconds(cell.latency_s));
   if (cell.tokens_in !== null || cell.tokens_out !== null) {
     found.push(`${grouped(cell.tokens_in ?? 0)} → ${grouped(cell.tokens_out ?? 0)} tokens`);
   }
   const calls = trial < 0 ? cell.calls.length : table.calls[trial]!;
-  if (calls > 0 || cell.cost_usd !== null) found.push(cell.cost_usd === null ? "cost unknown" : `${money(cell.cost_usd)} spent`);
+  if (calls > 0 || cell.cost_usd !== null) found.push(spent(cell.cost_usd, { scripted: head.scripted, calls }));
   const cached = trial < 0 ? 0 : table.cached[trial]!;
   if (calls > 0) {
     const parts = cached > 0 ? [`${cached === calls ? "all" : grouped(cached)} replayed`] : [];
@@ -75,7 +75,7 @@ function facts({ cell, table, trial }: Props): readonly string[] {
     }
     found.push(parts.length > 0 ? `${count(calls, "call")}: ${parts.join(", ")}` : count(calls, "call"));
   }
-  return found;
+  return found.filter((fact) => fact !== "");
 }
 
 function Before({ table, baseline, trial }: { table: Table; baseline: Baseline; trial: number }) {

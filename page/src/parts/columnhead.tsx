@@ -5,7 +5,7 @@ import { nextSort, sortsBy, type Key, type Sort, type SortKey } from "../model/o
 import type { Span } from "../model/rate";
 import { fitted } from "../model/names";
 import { apart, counted, type ColumnSummary } from "../model/summary";
-import { count, ends, grouped, interval, mean, middle, money, number, percents, RateBar, seconds, short, signed } from "./marks";
+import { count, ends, grouped, interval, mean, middle, number, paid, percents, RateBar, seconds, short, signed } from "./marks";
 import { shown } from "./text";
 
 interface Props {
@@ -22,6 +22,8 @@ interface Props {
   readonly places: readonly string[];
   /** None of its trials that are shown could fail. */
   readonly ranked: boolean;
+  /** A script answered in place of models. */
+  readonly scripted: boolean;
   /** Of the mean score against the baseline; nothing where there is none. */
   readonly change: Span | undefined;
   /** How much its mean score is above the pinned column's; nothing where none is pinned. */
@@ -55,6 +57,7 @@ function Numbers(p: Props & { summary: ColumnSummary }) {
   const { rate } = of;
   const trials = counted(of.outcomes);
   const without = apart(of.outcomes);
+  const cost = paid(of.cost, { scripted: p.scripted, calls: of.calls });
   const labels = fitted(of.metrics.map(({ name: metric }) => metric), NAME);
   const by = (key: Key, children: ComponentChildren, title: string, metric = "", label: string = key) => (
     <Sorter key={key + metric} by={{ key, metric }} label={label} column={column.variant.index} sort={sort} onSort={onSort} title={title}>{children}</Sorter>
@@ -76,7 +79,7 @@ function Numbers(p: Props & { summary: ColumnSummary }) {
         {!p.ranked && <span class="head-number" title="Expectations met">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>}
         {by("latency", seconds(of.latency?.value), `Mean latency: ${mean(of.latency, seconds)}`)}
         <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {inAndOut(of.tokensIn, of.tokensOut)}</span>
-        {by("cost", money(of.cost), "Cost of all trials shown")}
+        {cost !== "scripted" && by("cost", cost, "Cost of all trials shown")}
         {without !== "" && <span class="head-number head-apart" title="An error may have passed or failed, so the rate is a range. Trials that are not applicable don't count.">{without}</span>}
       </div>
     </>

@@ -6,7 +6,7 @@ import { rateFrom } from "../model/rate";
 import { JudgedNotice } from "./judged";
 import { firstWords } from "./ranked";
 import { Menu } from "./menu";
-import { count, grouped, money, passed, seconds, sentences, tokens, when } from "./marks";
+import { count, grouped, passed, seconds, sentences, spent, tokens, when } from "./marks";
 import { shown, told } from "./text";
 import { Verdict } from "./verdict";
 
@@ -35,7 +35,7 @@ export function RunTotals({ head, blind, live, ranked, children }: { head: Head;
         [far, ranked ? "ranked, none could fail" : outcomes(head)].filter((part) => part !== "").join(": "),
         totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} replayed` : ""}` : "",
         totals.tokens_in + totals.tokens_out > 0 ? tokens(totals.tokens_in, totals.tokens_out) : "",
-        money(totals.cost_usd) === "unknown" ? "cost unknown" : `${money(totals.cost_usd)} spent`,
+        spent(totals.cost_usd, { scripted: head.scripted, calls: totals.calls }),
         head.took_s === null ? "" : seconds(head.took_s),
       ];
   return (

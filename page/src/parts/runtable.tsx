@@ -6,7 +6,7 @@ import { shortId, started } from "../model/runs";
 import { verdictOf } from "../model/verdict";
 import { clipped } from "../model/visible";
 import { START, write } from "../state/url";
-import { grouped, interval, money, percents, RateBar, seconds } from "./marks";
+import { grouped, interval, paid, percents, RateBar, seconds } from "./marks";
 import { shown, told } from "./text";
 import { Verdict } from "./verdict";
 
@@ -112,7 +112,7 @@ function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: Run
         </div>
       </td>
       <td class="n run-size">{grouped(run.cases)} × {grouped(run.variants)}{repeats}</td>
-      <td class="n run-cost">{money(run.totals.cost_usd)}</td>
+      <td class="n run-cost">{paid(run.totals.cost_usd, { scripted: run.scripted, calls: run.totals.calls })}</td>
       <td class="n run-took">{run.took_s === null ? "–" : seconds(run.took_s)}</td>
       <td class="n run-date"><time dateTime={new Date(run.created_at * 1000).toISOString()}>{started(run, runs)}</time></td>
     </tr>

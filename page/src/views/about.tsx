@@ -1,7 +1,7 @@
 /** What a run was made of and what it used: variants, models, configuration, settings. */
 import type { Head } from "../data/source";
 import { Json } from "../parts/json";
-import { count, grouped, money, when } from "../parts/marks";
+import { count, grouped, paid, when } from "../parts/marks";
 import { shown, told } from "../parts/text";
 
 function planOf(head: Head): string {
@@ -72,7 +72,7 @@ function UsageTable({ head }: { head: Head }) {
               <td>{used.role}</td>
               <td>{shown(used.model)}{used.answered.some((name) => name !== used.model) && <span class="muted"> answered as {shown(used.answered.join(", "))}</span>}</td>
               <td class="n">{grouped(used.calls)}</td><td class="n">{grouped(used.cached)}</td>
-              <td class="n">{grouped(used.tokens_in)}</td><td class="n">{grouped(used.tokens_out)}</td><td class="n">{money(used.cost_usd)}</td>
+              <td class="n">{grouped(used.tokens_in)}</td><td class="n">{grouped(used.tokens_out)}</td><td class="n">{paid(used.cost_usd, { scripted: head.scripted, calls: used.calls })}</td>
             </tr>
           ))}
         </tbody>

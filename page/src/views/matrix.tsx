@@ -181,7 +181,7 @@ export function Matrix(p: Props) {
           <div class={pinned && i === 0 ? "matrix-column pinned" : "matrix-column"} role="columnheader" key={column.variant.index} aria-colindex={i + extras.length + 2} style={{ gridColumn: i + extras.length + 2 }} aria-sort={sortedAs(sort, column.variant.index)}>
             <ColumnHead
               column={column} label={labels[i]!} summary={p.summaries[column.variant.index]} sort={sort} onSort={(to) => go({ sort: writeSort(to) })}
-              blind={state.blind} reading={!progress.done} places={placesOf(head, column.variant.index)} ranked={p.ranked} change={changes?.[column.variant.index]} versus={pinned && i > 0 ? meanOf(differences(table, column.variant.index, state.pin!), selection.rows) : undefined} unfolded={p.unfolded}
+              blind={state.blind} reading={!progress.done} places={placesOf(head, column.variant.index)} ranked={p.ranked} scripted={head.scripted} change={changes?.[column.variant.index]} versus={pinned && i > 0 ? meanOf(differences(table, column.variant.index, state.pin!), selection.rows) : undefined} unfolded={p.unfolded}
               allMetrics={allMetrics} onAllMetrics={() => showMetrics(!allMetrics)}
             />
             {!state.blind && edge(columnKey(column.variant.name), column.name)}

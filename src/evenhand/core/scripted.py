@@ -20,9 +20,13 @@ _address: ContextVar[str] = ContextVar("scripted", default="")
 _ANY_PORT = re.compile(rb"http://127\.0\.0\.1:\d+")
 SCRIPTED = "models and judges answered from a script (--offline)"
 """What is said of a gate whose replies were scripted."""
+SCRIPT_HAS_NO_PRICE = "scripted replies (--offline) have no price"
+"""Why a bound on costs is not applicable."""
 NO_RULE = " has no rule for: "
 """What a script answers that knows no reply."""
-A_RULE_SAID_SO = "offline.jsonl said so: give its rule a `model`"
+A_RULE_SAID_SO = (
+    "A rule of offline.jsonl replied that: correct it, or give it the `model` that it is for."
+)
 """What to do about a judge's reply that is of no use, and would be the same again."""
 _SCRIPTED = b"scripted:"
 ReplySource = Literal["provider", "cache", "journal", "replay", "script"]

@@ -17,6 +17,7 @@ from evenhand.core.errors import (
     TimedOut,
     Unreachable,
 )
+from evenhand.core.scripted import script_answers
 from evenhand.providers.http_answer import Headers, HttpAnswer, Listener
 from evenhand.providers.http_routes import Route, as_sent, host_of
 
@@ -32,6 +33,7 @@ _TIMEOUT_HINT = (
     "It may have been charged for. Set timeoutMs in the provider's config to wait longer."
 )
 _REACH_HINT = "Look at the address and the network; HTTPS_PROXY and NO_PROXY are honoured."
+_OFFLINE_HINT = "--offline scripts models, and no program at another address: is it running?"
 
 
 class Exchange:
@@ -385,7 +387,10 @@ def _failure(
             return ConnectionFailed(f"{route.way} cannot be reached: it answered {status}")
         errno = curl.getinfo(pycurl.OS_ERRNO)
         why = os.strerror(errno) if errno and number == pycurl.E_COULDNT_CONNECT else message
-        return ConnectionFailed(f"{route.way} cannot be reached: {why}", hint=_REACH_HINT)
+        return ConnectionFailed(
+            f"{route.way} cannot be reached: {why}",
+            hint=_OFFLINE_HINT if script_answers() else _REACH_HINT,
+        )
     if number in (pycurl.E_OPERATION_TIMEDOUT, _LAPSED):
         return TimedOut(
             f"{route.host} did not answer in {timeout_s:g} s", billed=None, hint=_TIMEOUT_HINT

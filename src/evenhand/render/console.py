@@ -341,10 +341,12 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
         if totals.tokens_in or totals.tokens_out:
             parts.append(tokens(totals.tokens_in, totals.tokens_out))
     # Trials that were broken off have answers, too, which are paid for and kept.
-    if totals.trials < run.meta.planned and not run.alive:
-        beyond = sum(used.calls for used in run.usage() if used.role != "setup") - totals.calls
-        if beyond > 0:
-            parts.append(f"{count(beyond, 'call')} of unfinished trials")
+    if not run.alive and (beyond := _calls_beyond(run, totals)) > 0:
+        parts.append(
+            f"{count(beyond, 'call')} of unfinished trials"
+            if totals.trials < run.meta.planned
+            else f"{count(beyond, 'earlier call')} of trials that were run again"
+        )
     if totals.calls or spend.calls:
         parts.append(paid(spend.cost_usd, scripted=run.meta.is_scripted))
     if spend.wasted:
@@ -353,6 +355,13 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
         most = "" if spend.in_doubt_usd is None else f" ({money(spend.in_doubt_usd)} at most)"
         parts.append(f"{count(spend.in_doubt, 'call')} in doubt{most}")
     return parts
+
+
+def _calls_beyond(run: RunFile, totals: Totals) -> int:
+    """How many calls the run has beyond those of its trials' results; of a settled run, of its trials alone."""
+    settled = totals.trials >= run.meta.planned
+    usage = run.usage(range(len(run.meta.variants)) if settled else None)
+    return sum(used.calls for used in usage if used.role != "setup") - totals.calls
 
 
 def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: str) -> str:
@@ -365,6 +374,8 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
 
         instead = "" if unfinished or grid is None else remedy(run, grid, name)
         return instead or f"evenhand resume {name}"
+    if totals.trials and totals.not_applicable == totals.trials:  # which says nothing of why
+        return f"{VIEW}, or evenhand show {name} 1"
     if not totals.failed:
         return f"{VIEW}, or evenhand export {name} --to report.html"
     if grid is None:

@@ -257,11 +257,12 @@ async def _answered(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
             return reply, _read(reply, read)
         except JudgeError as second:
             # Its words are kept, as all that was paid for: resuming reads them again.
-            way = "`evenhand resume --errors --no-cache` asks again"
+            way = "`evenhand resume --errors --no-cache` asks again."
             if script_answers():  # it would answer the same again
                 way = A_RULE_SAID_SO
             raise JudgeError(
-                f"asked twice, without a usable answer: {second.message}; {way}", hint=second.hint
+                f"asked twice, without a usable answer: {second.message}",
+                hint=f"{way} {second.hint}".rstrip(),
             ) from error
 
 

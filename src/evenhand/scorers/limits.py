@@ -9,7 +9,7 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.run import unseen
 from evenhand.core.score import Score, check
-from evenhand.core.scripted import script_answers
+from evenhand.core.scripted import SCRIPT_HAS_NO_PRICE, script_answers
 from evenhand.core.traits import Traits
 from evenhand.scorers.constructor_checks import need_number
 from evenhand.scorers.opposite import Question
@@ -75,7 +75,10 @@ class FirstToken(Question):
 
 @dataclass(frozen=True, slots=True)
 class Cost(Question):
-    """The model's answer cost at most so many US dollars. For a reply from the cache, the original call counts."""
+    """The model's answer cost at most so many US dollars. For a reply from the cache, the original call counts.
+
+    It is not applicable to a scripted reply (`--offline`).
+    """
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
     at_most_usd: float
@@ -87,11 +90,10 @@ class Cost(Question):
         _need_all_calls(trial)
         cost = trial.reply.cost_usd if trial.reply else None
         if cost is None:
+            if script_answers():
+                return Score(None, reason=SCRIPT_HAS_NO_PRICE)
             price = "Give the price in the provider's config: cost: <US dollars per token>."
-            offline = "Scripted replies (--offline) cost nothing. Run it without --offline."
-            raise ScoreError(
-                "what the answer cost is not known", hint=offline if script_answers() else price
-            )
+            raise ScoreError("what the answer cost is not known", hint=price)
         return check(
             cost <= self.at_most_usd, f"cost ${cost:.6f}, at most ${self.at_most_usd:g} is allowed"
         )

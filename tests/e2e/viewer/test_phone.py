@@ -110,6 +110,23 @@ def test_three_rows_are_in_view_on_a_phone_whatever_the_run_says(
         seen.close()
 
 
+def test_a_columns_numbers_fade_where_more_of_them_follow_and_the_last_one_is_shown_whole(
+    served: Any, runs: list[str], watch: Any
+):
+    """None is cut off at the edge as if it ended there."""
+    seen = watch(served.link, **PHONE)
+    seen.turn(runs[1])
+    numbers = seen.page.locator(".head-numbers").first
+    numbers.wait_for()
+    assert numbers.evaluate("of => of.scrollWidth > of.clientWidth")
+    assert "gradient" in numbers.evaluate("of => getComputedStyle(of).maskImage")
+    faded = 32
+    numbers.evaluate("of => of.scrollTo(of.scrollWidth, 0)")
+    box, last = numbers.bounding_box(), numbers.locator("> *").last.bounding_box()
+    assert last["x"] + last["width"] <= box["x"] + box["width"] - faded + 1
+    seen.close()
+
+
 def test_what_a_run_says_and_how_a_cell_is_closed_are_in_sight_on_a_phone(
     served: Any, runs: list[str], watch: Any, tmp_path: Path, serve: Any
 ):

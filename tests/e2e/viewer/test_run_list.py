@@ -141,3 +141,51 @@ def test_a_ticked_run_keeps_its_row(served: Any, watch: Any):
     before = [cell.bounding_box() for cell in cells.all()]
     page.get_by_role("checkbox").first.check()
     assert [cell.bounding_box() for cell in cells.all()] == before
+
+
+SCRIPTED = """
+prompts: ["Greet {{name}}"]
+providers: [openai:chat:gpt-5-mini]
+tests: [{vars: {name: Ann}, assert: [{type: contains, value: Hello}]}]
+"""
+NOBODY = """
+from evenhand import EvalSet
+
+evals = EvalSet("nobody", data=[{"id": "a", "input": "x"}])
+
+
+@evals.eval
+def asks_no_model(case, expect):
+    expect(True, "is so")
+    return case.input
+"""
+
+
+def test_what_a_run_spent_is_said_as_show_says_it(
+    tmp_path: Path, serve: Any, watch: Any, command: Any
+):
+    """Scripted replies have no price, which is not an unknown one; a run that asked no model has no $0."""
+    (tmp_path / "promptfooconfig.yaml").write_text(SCRIPTED)
+    (tmp_path / "offline.jsonl").write_text('{"match": "Greet", "reply": "Hello Ann"}\n')
+    (tmp_path / "nobody_evals.py").write_text(NOBODY)
+    home = tmp_path / ".evenhand"
+    told = command("run", tmp_path / "promptfooconfig.yaml", "--offline", EVENHAND_HOME=str(home))
+    assert "replies scripted" in told
+    told = command("run", tmp_path / "nobody_evals.py", EVENHAND_HOME=str(home))
+    assert "$0" not in told
+    scripted, asked_nobody = sorted(path.stem for path in (home / "runs").glob("*.db"))
+    with serve(home) as viewer:
+        seen = watch(viewer.link)
+        seen.page.locator(".run-cost").first.wait_for()
+        assert seen.page.locator(".run-cost").all_inner_texts() == ["–", "scripted"]
+        for run, words in ((scripted, ["replies scripted"]), (asked_nobody, [])):
+            seen.turn(run, cell=0)
+            seen.page.locator(".drawer-title").wait_for()
+            text = seen.page.locator("#app").inner_text()
+            assert [said for said in ("unknown", "$0") if said in text] == []
+            assert [said for said in ("replies scripted",) if said in text] == words
+            seen.turn(run, cell=0, tab="calls")
+            seen.turn(run, view="about")
+            seen.page.get_by_text("Model calls").first.wait_for()
+            assert "unknown" not in seen.page.locator("#app").inner_text()
+        seen.close()

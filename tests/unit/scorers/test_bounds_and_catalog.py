@@ -7,8 +7,11 @@ import pytest
 import evenhand.scorers as public
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Reply
+from evenhand.core.scripted import scripted_at
+from evenhand.core.step import Step
 from evenhand.core.traits import traits_of
 from evenhand.doors.assertions.bounds import AtMost
+from evenhand.scorers.agents.step_measures import StepCost
 from evenhand.scorers.catalog import scorers
 from evenhand.scorers.limits import Cost, FirstToken, Latency
 
@@ -44,6 +47,19 @@ def test_a_time_that_was_not_measured_is_not_applicable(trial):
     trial.reply = Reply("x")
     assert Latency(1).score("x", trial).value is None
     assert FirstToken().score("x", trial).value is None
+
+
+def test_a_scripted_reply_has_no_price_to_bound(trial):
+    """Neither cheap nor dear, and nothing that another run of the script would change."""
+    trial.reply = Reply("x")
+    trial.steps = [Step("model", "gpt")]
+    with scripted_at("http://127.0.0.1:1"):
+        for scorer in (Cost(1), AtMost(StepCost(), 1)):
+            score = scorer.score("x", trial)
+            assert (score.value, score.passed) == (None, None)
+            assert score.reason == "scripted replies (--offline) have no price"
+    with pytest.raises(ScoreError, match="nobody says what gpt cost"):
+        StepCost().score("x", trial)
 
 
 def test_seconds_to_the_first_token_are_those_of_the_call_that_was_paid(trial):

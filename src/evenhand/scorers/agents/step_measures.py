@@ -11,6 +11,7 @@ from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.names import did_you_mean
 from evenhand.core.score import Score
+from evenhand.core.scripted import SCRIPT_HAS_NO_PRICE, script_answers
 from evenhand.core.step import Step, StepKind
 from evenhand.core.traits import Traits
 from evenhand.scorers.agents.trial_steps import own_places, steps_in
@@ -72,13 +73,21 @@ class TokenCount(Question):
 
 @dataclass(frozen=True, slots=True)
 class StepCost(Question):
-    """What all steps cost, in US dollars. It is an error where the price of a model call is not known."""
+    """What all steps cost, in US dollars. It is an error where the price of a model call is not known.
+
+    It is not applicable to scripted replies (`--offline`).
+    """
 
     traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         steps = steps_in(output, trial)
-        total, count = _summed([step.cost_usd for step in steps], steps, "what {} cost")
+        try:
+            total, count = _summed([step.cost_usd for step in steps], steps, "what {} cost")
+        except ScoreError:
+            if script_answers():
+                return Score(None, reason=SCRIPT_HAS_NO_PRICE)
+            raise
         return Score(total, None, f"{count} steps with a price")
 
     def __str__(self) -> str:

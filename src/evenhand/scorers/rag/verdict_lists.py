@@ -116,9 +116,8 @@ async def _itemised(
     again = "`evenhand resume --errors --no-cache` asks again; or ask another judge."
     raise JudgeError(
         f"the judge was asked twice, and gave no usable verdict on {missing}"
-        + (f": {why}" if why else "")
-        + (f"; {A_RULE_SAID_SO}" if script_answers() else ""),
-        hint="" if script_answers() else again,
+        + (f": {why}" if why else ""),
+        hint=A_RULE_SAID_SO if script_answers() else again,
     )
 
 

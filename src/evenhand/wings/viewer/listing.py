@@ -224,6 +224,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         # A run that is resumed has the verdict of its earlier session.
         gate_verdict=meta.gate_verdict if meta.status in ("finished", "decided") else None,
         edited=meta.is_edited,
+        scripted=meta.is_scripted,
         sample=meta.is_sample,
     )
 

@@ -78,6 +78,7 @@ class RunSummary(Record, frozen=True, kw_only=True):
         GateVerdict | None, Key("What the gate came to; null of other runs, and before its end.")
     ] = None
     edited: Annotated[bool, Key("It is one cell of another run, edited and asked again.")] = False
+    scripted: Annotated[bool, Key("A script answered in place of models: `--offline`.")] = False
     sample: Annotated[bool, Key("It ended after cases that were drawn beforehand.")] = False
     problem: Annotated[
         str, Key("Why the file cannot be read; empty for one that can, and then the rest counts.")

@@ -46,6 +46,12 @@ SHARE = Range(0, 1)
     help="Audit only the first N cases of each eval set, prompt or config.",
 )
 @text_option(
+    "--filter",
+    "filter_",
+    metavar="REGEX",
+    help="Audit only cases whose description or variables match REGEX.",
+)
+@text_option(
     "-k", "names", metavar="NAME", help="Audit only evals whose name contains NAME (eval sets)."
 )
 @flag(
@@ -66,6 +72,7 @@ def audit(
     paths: tuple[str, ...],
     at_least: float | None,
     first: float | None,
+    filter_: str,
     names: str,
     judges: bool,
     against: tuple[Path, ...],
@@ -81,6 +88,7 @@ def audit(
 
     Exits with 0, or, with --at-least, with 1 if the score is lower, and with 3 if errors or judges leave that open.
     """
+    from evenhand.core.plan import Selection
     from evenhand.wings.audit.commands.audit_request import AuditRequest
 
     policy = policy_of(options, batch=batch)
@@ -90,7 +98,7 @@ def audit(
         at_least,
         tuple(str(one.absolute()) for one in against),
         offline=offline,
-        first=None if first is None else int(first),
+        cases=Selection(first=None if first is None else int(first), filter=filter_),
         names=names,
     )
     judges = judges or offline or batch or session.max_cost is not None

@@ -75,18 +75,18 @@ class AuditRequest(OfEvals, MutableRecord):
         against: tuple[str, ...],
         *,
         offline: bool,
-        first: int | None = None,
+        cases: Selection | None = None,
         names: str = "",
     ) -> AuditRequest:
         """An audit of these paths; the current folder for none.
 
         Args:
-            first: Only the first cases.
+            cases: Which cases; None for all.
             names: Of eval sets, only evals with this text in their name.
         """
         request = Asked(
             paths=tuple(absolute(path) for path in paths or (".",)),
-            selection=Selection(first=first),
+            selection=cases or Selection(),
             over=Overrides(),
             offline=offline,
             names=names,
