@@ -254,11 +254,15 @@ class Recordings:
         answered = [call for call in calls if not call.error]
         return (answered or calls or [None])[-1]
 
-    def tool(self, place: int | None, key: str, nth: int) -> ToolRecord | None:
-        """The last record of a tool's n-th call with these arguments, in this trial or, for None, in any."""
-        calls = self._tools.get(key, ())
-        same = [c for c in calls if c.nth == nth and place in (None, c.trial)]
+    def tool(self, place: int, key: str, nth: int) -> ToolRecord | None:
+        """The last record of a tool's n-th call with these arguments in the trial at this place."""
+        same = [c for c in self._tools.get(key, ()) if (c.nth, c.trial) == (nth, place)]
         return same[-1] if same else None
+
+    def calls_of_tool(self, key: str, nth: int) -> Sequence[ToolRecord]:
+        """The last record of a tool's n-th call with these arguments in each trial."""
+        last = {c.trial: c for c in self._tools.get(key, ()) if c.nth == nth}
+        return list(last.values())
 
     def tools_of(self, place: int) -> Sequence[ToolRecord]:
         """The recorded calls of tools of the trial at this place."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ class DatabaseWorld(Toolbox):
     def changes(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
         """The rows that are not as in the file that was copied: table → `added` and `removed`. Empty for no change.
 
-        A row that was changed is among both. Rows that are alike count as one.
+        A row that was changed is among both. Of rows that are alike, those are listed that are more than there were.
         """
         changes: dict[str, dict[str, list[dict[str, Any]]]] = {}
         with self._opened() as database:
@@ -124,10 +124,33 @@ def _only_in(
     database: sqlite3.Connection, one: str, other: str, table: str
 ) -> list[dict[str, Any]]:
     """The rows of a table that are in one schema and not in the other, which may have no such table."""
-    quoted = '"' + table.replace('"', '""') + '"'
-    if table not in _tables(database, one):
+    columns = _columns(database, one, table)
+    if not columns:
         return []
-    sql = f"select * from {one}.{quoted}"  # noqa: S608 (a quoted name)
-    if table in _tables(database, other):
-        sql += f" except select * from {other}.{quoted}"  # noqa: S608 (a quoted name)
-    return [dict(row) for row in database.execute(f"{sql} limit {MOST_ROWS}")]
+    sql = _numbered_rows(one, table, columns)
+    if columns == _columns(database, other, table):
+        sql += f" except {_numbered_rows(other, table, columns)}"
+    rows = database.execute(f"{sql} limit {MOST_ROWS}")
+    return [dict(zip(columns, row, strict=False)) for row in rows]
+
+
+def _columns(database: sqlite3.Connection, schema: str, table: str) -> list[str]:
+    """The names of a table's columns; empty where the schema has no such table."""
+    if table not in _tables(database, schema):
+        return []
+    rows = database.execute(f"select * from {schema}.{_quoted(table)} limit 0")  # noqa: S608 (a quoted name)
+    return [str(column[0]) for column in rows.description]
+
+
+def _numbered_rows(schema: str, table: str, columns: Sequence[str]) -> str:
+    """The query of a table's rows, each with its number among those that are alike: one more of them is a change.
+
+    Texts are compared byte by byte, whatever the column's own order takes for equal.
+    """
+    values = ", ".join(f"t.{_quoted(column)} collate binary" for column in columns)
+    number = f"row_number() over (partition by {values})"
+    return f"select {values}, {number} from {schema}.{_quoted(table)} as t"  # noqa: S608 (quoted names)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -47,8 +47,13 @@ def _changes(path: str, before: object, now: object) -> Iterator[tuple[str, tupl
             old_item = old_items[at] if at < len(old_items) else _MISSING
             new_item = new_items[at] if at < len(new_items) else _MISSING
             yield from _changes(f"{path}[{at}]", old_item, new_item)
-    elif before is _MISSING or now is _MISSING or before != now:
+    elif before is _MISSING or now is _MISSING or _differ(before, now):
         yield (
             path.lstrip("."),
             (None if before is _MISSING else before, None if now is _MISSING else now),
         )
+
+
+def _differ(before: object, now: object) -> bool:
+    """Whether two values differ. To Python, `True` is 1; in a state, it is something else."""
+    return isinstance(before, bool) is not isinstance(now, bool) or before != now

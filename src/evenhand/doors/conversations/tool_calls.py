@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec.structs import replace
 
-from evenhand.core.encoding import encode
+from evenhand.core.encoding import digest, encode
 from evenhand.core.message import Message, Messages, Model, Prompt, Reply, ToolCall, Usage
 from evenhand.core.ranges import Range
 
@@ -62,7 +62,7 @@ class CallingModel:
         self._tools = tools
         self._form: ToolForm = form
         self._most = most
-        self._made: dict[int, list[Message]] = {}
+        self._made: dict[str, list[Message]] = {}
 
     @property
     def name(self) -> str:
@@ -80,11 +80,14 @@ class CallingModel:
         if self._definitions is not None:
             config = {**prompt.config, "tools": list(self._definitions)}
             prompt = replace(prompt, config=config)
-        # Keyed by the number of messages, so that the next turn can insert the calls where they were made.
-        earlier = self._made.setdefault(len(prompt.messages), [])
+        before, prefix = self._with_calls(prompt)
+        earlier: list[Message] = []
+        # Known by all that was said before, so that the next turn inserts the calls where they were made, and another
+        # conversation, or the same question once more, doesn't.
+        self._made[prefix] = earlier
         replies: list[Reply] = []
         while True:
-            reply = await self._model.generate(replace(prompt, messages=self._with_calls(prompt)))
+            reply = await self._model.generate(replace(prompt, messages=(*before, *earlier)))
             replies.append(reply)
             calls = reply.tool_calls
             callable_ = all(call.name in self._tools.tools for call in calls)
@@ -96,12 +99,14 @@ class CallingModel:
             items = returned_items(self._form, list(zip(calls, returned, strict=True)))
             earlier.append(Message("tool", "", tuple(items)))
 
-    def _with_calls(self, prompt: Prompt) -> tuple[Message, ...]:
-        """The conversation, with the calls of each turn before what it came to."""
+    def _with_calls(self, prompt: Prompt) -> tuple[list[Message], str]:
+        """The conversation, with the calls of each turn before what it came to; and a digest of it, without them."""
         messages: list[Message] = []
-        for place, message in enumerate(prompt.messages):
-            messages += (*self._made.get(place, ()), message)
-        return (*messages, *self._made.get(len(prompt.messages), ()))
+        prefix = ""
+        for message in prompt.messages:
+            messages += (*self._made.get(prefix, ()), message)
+            prefix = digest(prefix, encode([message.role, message.content, message.items]))
+        return messages, prefix
 
 
 def returned_items(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from evenhand.core.arguments import checked_class
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import CodeError, UsageError
+from evenhand.core.run import ToolRecord
 from evenhand.doors.conversations.toolbox import Toolbox
 from evenhand.engine.replay.application_calls import outcome
-from evenhand.engine.trial import present
+from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.encoding import written_case
 from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
@@ -28,12 +31,14 @@ class ToolTable(Toolbox):
 
     Args:
         table: Tool → rows of arguments, by name, and a result, both plain JSON. Where arguments stand in several rows,
-            the first call gets the first result, and so on; the last one is given again.
+            a trial's first call gets the first result, and so on; the last one is given again.
         otherwise: What a tool returns for other arguments. Without it, the trial is an error: the table lacks a row.
 
     Raises:
         UsageError: It is no such table.
     """
+
+    _for_several = True  # they change nothing
 
     def __init__(self, table: Mapping[str, Rows], *, otherwise: Any = _NOTHING) -> None:
         super().__init__()
@@ -43,7 +48,13 @@ class ToolTable(Toolbox):
 
     @classmethod
     def recorded(
-        cls, run: str | Path, case: str, *, repeat: int = 0, otherwise: Any = _NOTHING
+        cls,
+        run: str | Path,
+        case: str,
+        *,
+        repeat: int = 0,
+        variant: int | None = None,
+        otherwise: Any = _NOTHING,
     ) -> ToolTable:
         """The tools that an earlier run recorded for a case, with what they returned; see `recording.tool`.
 
@@ -51,6 +62,7 @@ class ToolTable(Toolbox):
             run: The run: its file, its id, or `latest`.
             case: The case's id.
             repeat: Which of its repeats, from 0.
+            variant: Which variant, by its index; the first that has recorded tools by default.
             otherwise: What a tool returns for arguments that were not recorded.
 
         Raises:
@@ -59,16 +71,21 @@ class ToolTable(Toolbox):
         """
         path = run_path(run)
         with RunFile.open(path) as file:
-            places = {
+            places = [
                 place
-                for place, id_, _, number in file.places()
-                if id_ == written_case(case) and number == repeat
-            }
-            table: dict[str, list[tuple[Mapping[str, Any], Any]]] = {}
+                for place, id_, index, number in file.places()
+                if (id_, number) == (written_case(case), repeat) and variant in (None, index)
+            ]
+            # Of a call that was made again after the trial was cut off, the last record counts.
+            records: dict[int, dict[tuple[str, int], ToolRecord]] = {place: {} for place in places}
             for record in file.tools():
-                if record.trial in places and not record.error:
-                    arguments = cast("Mapping[str, Any]", decode(record.arguments))
-                    table.setdefault(record.name, []).append((arguments, outcome(record)))
+                if record.trial in records:
+                    records[record.trial][record.key, record.nth] = record
+        table: dict[str, list[tuple[Mapping[str, Any], Any]]] = {}
+        for record in next(filter(None, records.values()), {}).values():
+            if not record.error:
+                arguments = cast("Mapping[str, Any]", decode(record.arguments))
+                table.setdefault(record.name, []).append((arguments, outcome(record)))
         if not table:
             raise UsageError(
                 f"run {path.stem} has no recorded calls of tools for case '{case}', repeat {repeat}",
@@ -111,7 +128,8 @@ def _results(name: str, rows: object) -> dict[str, list[Any]]:
 def _looked_up(
     name: str, results: Mapping[str, Sequence[Any]], otherwise: Any
 ) -> Callable[..., Any]:
-    taken: dict[str, int] = {}
+    taken: WeakKeyDictionary[LiveTrial, dict[str, int]] = WeakKeyDictionary()
+    outside: dict[str, int] = {}
 
     def look_up(**arguments: Any) -> Any:
         try:
@@ -121,21 +139,23 @@ def _looked_up(
                 f"the tool {name} is called with what JSON has no form for: {error}"
             ) from None
         rows = results.get(key, ())
+        trial = present.get()
         if not rows:
             if otherwise is not _NOTHING:
-                return otherwise
+                return copy.deepcopy(otherwise)
             request = encode(arguments).decode()
             missing = CodeError(
                 f"the table of the tool {name} has no row for {request:.200}",
                 hint="Add one, or say what it returns otherwise: ToolTable(…, otherwise={'error': 'not found'}).",
             )
-            trial = present.get()
             if trial is not None and not trial.over:
                 # An agent may catch the error and go on; the trial must end in it all the same.
                 trial.halt(missing)
             raise missing
-        at = taken[key] = min(taken.get(key, -1) + 1, len(rows) - 1)
-        return rows[at]
+        # A table that several trials share begins anew for each, in whichever order they come.
+        counts = outside if trial is None else taken.setdefault(trial, {})
+        at = counts[key] = min(counts.get(key, -1) + 1, len(rows) - 1)
+        return copy.deepcopy(rows[at])  # an agent may change what it is given
 
     look_up.__name__ = look_up.__qualname__ = name
     return look_up

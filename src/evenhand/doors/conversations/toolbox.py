@@ -6,9 +6,11 @@ import copy
 import functools
 import inspect
 import threading
+import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from evenhand.core.encoding import decode, encode
@@ -19,13 +21,16 @@ from evenhand.core.record import Record
 from evenhand.core.step import Step
 from evenhand.doors.conversations.users import named
 from evenhand.engine.call_context import phase
-from evenhand.engine.trial import present
+from evenhand.engine.trial import LiveTrial, present
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _failure: ContextVar[list[str] | None] = ContextVar("evenhand_tool_failure", default=None)
 """Where the tool that is called for a model puts why it failed: it makes the first entry, and those that it calls see
 that there is one. None where no model asked."""
+
+
+NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Called(Record, frozen=True):
@@ -51,9 +56,13 @@ class ToolFailedError(Exception):
 class Toolbox:
     """Tools, by name, and the calls that were made of them, in their order."""
 
+    _for_several = False
+    """Whether the tools of one box may be called in several trials: not where they act on one state."""
+
     def __init__(self) -> None:
         self._tools: dict[str, Callable[..., Any]] = {}
-        self._calls: list[Called] = []
+        self._calls: list[tuple[weakref.ref[LiveTrial] | None, Called]] = []
+        self._owner: weakref.ref[LiveTrial] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -63,8 +72,10 @@ class Toolbox:
 
     @property
     def calls(self) -> tuple[Called, ...]:
-        """The calls so far, those that failed too."""
-        return tuple(self._calls)
+        """The calls so far, those that failed too; in a trial, its own and those that belong to none."""
+        trial = present.get()
+        calls = list(self._calls)
+        return tuple(call for of, call in calls if None in (trial, of) or (of and of() is trial))
 
     def tool(self, function: F, /) -> F:
         """Makes a function, plain or async, a tool: a decorator. Its calls are noted; it does what it does.
@@ -87,13 +98,17 @@ class Toolbox:
         signature = inspect.signature(function)
 
         def by_name(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
-            bound = signature.bind(*args, **kwargs)
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                self._refused(name, _copied(kwargs), f"{name}: {error}")
+                raise
             named = dict(bound.arguments)
             for parameter in signature.parameters.values():
                 if parameter.kind is parameter.VAR_KEYWORD:  # `**arguments`: each is one of its own
                     named |= named.pop(parameter.name, {})
             # A tool may change what it is given; what is noted is what the agent sent.
-            return copy.deepcopy(named)
+            return {parameter: _copied(value) for parameter, value in named.items()}
 
         if inspect.iscoroutinefunction(function):
 
@@ -116,6 +131,7 @@ class Toolbox:
     @contextmanager
     def _calling(self, name: str, arguments: Mapping[str, Any]) -> Generator[list[Any]]:
         """Inside, a tool runs; its result is put into the list. The call is noted, and is a step of its trial."""
+        self._need_one_trial()
         results: list[Any] = []
         failure = _failure.get()
         if failure:  # it is called by the tool that a model asked for
@@ -132,13 +148,14 @@ class Toolbox:
                 self._note(Called(name, arguments, error=message))
                 ended(status="error", error=message)
                 raise
-            self._note(Called(name, arguments, copy.deepcopy(results[0])))
+            self._note(Called(name, arguments, _copied(results[0])))
             ended(status="ok", result=_plain(results[0]))
 
     def _refused(
         self, name: str, arguments: Mapping[str, Any] | None, error: str
     ) -> dict[str, str]:
         """A call that reaches no tool is a call that failed: what the model is told of it."""
+        self._need_one_trial()
         call_arguments = dict(arguments or {})
         self._note(Called(name, call_arguments, error=error))
         with _step_of(name, call_arguments) as ended:
@@ -146,16 +163,37 @@ class Toolbox:
         return {"error": error}
 
     def _note(self, call: Called) -> None:
+        trial = present.get()
         # Plain tools run in threads, several at a time.
         with self._lock:
-            self._calls.append(call)
+            self._calls.append((None if trial is None else weakref.ref(trial), call))
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+    def _need_one_trial(self) -> None:
+        """Refuses calls of a second trial, which would act on what the first one left.
+
+        Raises:
+            UsageError: Another trial has called tools of this box. The trial is an error, whatever its agent makes of
+                that.
+        """
+        trial = present.get()
+        if self._for_several or trial is None or trial.over:
+            return
+        with self._lock:
+            owner = self._owner = self._owner or weakref.ref(trial)
+        if owner() is not trial:
+            error = UsageError(
+                "several trials call the tools of one world, and each would find what another one left",
+                hint="Make the world in a fixture, so that each trial has its own: @evals.fixture.",
+            )
+            trial.halt(error)
+            raise error
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = NO_ARGUMENTS) -> Any:
         """Calls a tool as a model asks for it. What goes wrong is what it returns, for the model: `{"error": …}`.
 
         Args:
             name: The tool.
-            arguments: By name; None where the model's arguments were no JSON.
+            arguments: By name, by default none; None where the model's arguments were no JSON.
         """
         tool = self._tools.get(name)
         if tool is None:
@@ -227,6 +265,14 @@ def _plain(value: object) -> Any:
     try:
         return decode(encode(value, ordered=False))
     except (TypeError, ValueError):
+        return f"{value!r:.500}"
+
+
+def _copied(value: Any) -> Any:
+    """A copy of a value, which stays as it is whatever becomes of the value; in words where there can be none."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 (a lock or a connection can't be copied, and says so in its own way)
         return f"{value!r:.500}"
 
 

@@ -73,6 +73,8 @@ class Replay:
         self._owned = owned
         self._owned_places: frozenset[int] | None = None
         self._claims: dict[int, int] = {}
+        self._places_claimed: dict[int, set[int]] = {}
+        """Of trials that have another name now: the recorded trials whose answers they were given."""
 
     @staticmethod
     def of(recordings: Recordings, plan: Plan, *, asks: bool = False, hint: str = "") -> Replay:
@@ -174,19 +176,45 @@ class Replay:
             key: The hash of both.
             nth: Its number among the identical calls of the trial.
         """
-        place = self.place(trial)
-        if place is not None and not self.recordings.tools_of(place):
-            place = None
-        record = self.recordings.tool(place, key, nth)
+        record = self._tool(trial, key, nth)
         if record is None and self.recordings.header.cassette:
             hidden = encode(_scrubbed(arguments))
-            record = self.recordings.tool(place, digest("tool", name, hidden), nth)
+            record = self._tool(trial, digest("tool", name, hidden), nth)
         return record
+
+    def _tool(self, trial: LiveTrial, key: str, nth: int) -> ToolRecord | None:
+        place = self.place(trial)
+        if place is not None:
+            return self.recordings.tool(place, key, nth)
+        records = self._unclaimed_tools(trial, key, nth)
+        # A tool's result hangs on more than its arguments, so it is given only where all say the same.
+        results = {(record.result, record.error) for record in records}
+        return records[-1] if len(results) == 1 else None
+
+    def _unclaimed_tools(self, trial: LiveTrial, key: str, nth: int) -> list[ToolRecord]:
+        """The calls of a tool in recorded trials that may be this one under another name."""
+        records = self.recordings.calls_of_tool(key, nth)
+        places = self._places_claimed.get(trial.planned.index)
+        if places:
+            return [record for record in records if record.trial in places]
+        owned, which = self._owned_by_plan(), self.recordings.which
+        return [
+            record
+            for record in records
+            if record.trial not in owned
+            and (known := which.get(record.trial)) is not None
+            and known.repeat == trial.repeat
+        ]
 
     def missed_tool(self, trial: LiveTrial, name: str, arguments: bytes) -> NotRecorded:
         """What to say of a tool's call that was not recorded."""
         source = self.recordings.header.name
         place = self.place(trial)
+        if place is None and self.recordings.calls_of_tool(digest("tool", name, arguments), 0):
+            return NotRecorded(
+                f"{source} has such calls of the tool {name} in other trials, and nothing says which is this one's",
+                hint=self._hint,
+            )
         calls = [
             c for c in self.recordings.tools_of(-1 if place is None else place) if c.name == name
         ]
@@ -211,15 +239,21 @@ class Replay:
         calls = [call for call in self.recordings.asked(key) if not call.error]
         if not calls:
             return None
-        if self._owned_places is None:
-            self._owned_places = frozenset(self._owned())
+        owned = self._owned_by_plan()
         number = f"{trial.repeat}.{start.nth}."
         for call in calls:
-            if call.trial in self._owned_places or not f"{call.draw}.".startswith(number):
+            if call.trial in owned or not f"{call.draw}.".startswith(number):
                 continue
             if self._claims.setdefault(call.id, start.trial) == start.trial:
+                self._places_claimed.setdefault(start.trial, set()).add(call.trial)
                 return call
         return None
+
+    def _owned_by_plan(self) -> frozenset[int]:
+        """The places of the recorded trials that the plan has, too."""
+        if self._owned_places is None:
+            self._owned_places = frozenset(self._owned())
+        return self._owned_places
 
     def _nearest(self, trial: LiveTrial, provider: str, request: Request) -> str:
         place = self.place(trial)

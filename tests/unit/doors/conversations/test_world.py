@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,39 @@ def test_a_database_is_copied_for_each_world(shop: Path):
     assert not folder.exists()
 
 
+def test_one_more_row_of_those_that_are_alike_is_a_change(tmp_path: Path):
+    """A second payment like the first is one that was made twice."""
+    (tmp_path / "shop.sql").write_text(
+        "create table paid (who text, cents int); insert into paid values ('ann', 10), ('ann', 10)"
+    )
+    world = World.copy(of=tmp_path / "shop.sql")
+    row = {"who": "ann", "cents": 10}
+    world.execute("insert into paid values ('ann', 10)")
+    assert world.changes() == {"paid": {"added": [row], "removed": []}}
+    world.execute("delete from paid")
+    assert world.changes() == {"paid": {"added": [], "removed": [row, row]}}
+
+
+def test_a_text_that_differs_is_a_change_whatever_its_column_takes_for_equal(tmp_path: Path):
+    """A text that differs is a change whatever its column takes for equal."""
+    (tmp_path / "shop.sql").write_text(
+        "create table mail (address text collate nocase); insert into mail values ('ann@x')"
+    )
+    world = World.copy(of=tmp_path / "shop.sql")
+    world.execute("update mail set address = 'ANN@X'")
+    assert world.changes() == {
+        "mail": {"added": [{"address": "ANN@X"}], "removed": [{"address": "ann@x"}]}
+    }
+
+
+def test_a_table_with_another_column_has_other_rows(tmp_path: Path):
+    """A table with another column has other rows."""
+    (tmp_path / "shop.sql").write_text("create table a (b); insert into a values (1)")
+    world = World.copy(of=tmp_path / "shop.sql")
+    world.execute("alter table a add column c")
+    assert world.changes() == {"a": {"added": [{"b": 1, "c": None}], "removed": [{"b": 1}]}}
+
+
 def test_a_script_of_sql_makes_a_database_for_each_world(tmp_path: Path):
     """A script of sql makes a database for each world."""
     (tmp_path / "shop.sql").write_text("create table a (b); insert into a values (1), (2);")
@@ -65,6 +99,13 @@ def test_a_script_of_sql_makes_a_database_for_each_world(tmp_path: Path):
     (tmp_path / "bad.sql").write_text("create tabel a (b);")
     with pytest.raises(UsageError, match=r"bad\.sql cannot be copied"):
         World.copy(of=tmp_path / "bad.sql")
+
+
+def test_what_was_a_number_and_is_true_has_changed():
+    """What was a number and is true has changed."""
+    world = World.copy(of={"paid": 0, "sum": 1})
+    world.state |= {"paid": False, "sum": 1.0}
+    assert world.changes() == {"paid": (0, False)}
 
 
 def test_a_dict_is_copied_and_its_changes_have_paths():
@@ -82,6 +123,36 @@ def test_a_dict_is_copied_and_its_changes_have_paths():
         "orders.1.items[2]": (None, 3),
         "orders.1.state": ("late", "refunded"),
     }
+
+
+async def test_a_tool_without_arguments_is_called_by_its_name():
+    """A tool without arguments is called by its name."""
+    world = World.copy(of={})
+    world.tool(ping)
+    assert await world.call("ping") == "pong"
+
+
+def ping() -> str:
+    """A tool without arguments."""
+    return "pong"
+
+
+def test_a_direct_call_with_wrong_arguments_is_one_that_failed():
+    """A direct call with wrong arguments is one that failed; arguments that can't be copied are told in words."""
+    world = World.copy(of={})
+
+    @world.tool
+    def look(lock: object, order: str) -> str:
+        return order
+
+    with pytest.raises(TypeError, match="order"):
+        world.tools["look"](None, oder="7")
+    assert world.tools["look"](threading.Lock(), "7") == "7"
+    failed, went_well = world.calls
+    assert (failed.name, failed.arguments) == ("look", {"oder": "7"})
+    assert "order" in failed.error
+    assert "lock" in went_well.arguments["lock"]
+    assert (went_well.arguments["order"], went_well.result) == ("7", "7")
 
 
 async def test_tools_are_called_as_models_ask_and_errors_are_told_to_the_model():
@@ -191,6 +262,52 @@ def test_a_table_answers_in_turn_and_says_what_it_lacks():
             ToolTable(table)  # type: ignore[arg-type]
 
 
+def test_an_agent_that_changes_what_a_table_returned_changes_nothing_in_the_table():
+    """An agent that changes what a table returned changes nothing in the table."""
+    table = ToolTable({"find": [({"id": 1}, {"state": "late"})]}, otherwise={"error": "none"})
+    find = table.tools["find"]
+    for id_, answer in ((1, {"state": "late"}), (2, {"error": "none"})):
+        find(id=id_).clear()
+        assert find(id=id_) == answer
+
+
+def test_a_table_that_trials_share_begins_anew_for_each(tmp_path: Path):
+    """A table that trials share begins anew for each, and each sees its own calls."""
+    evals = EvalSet("table", data=[{"id": "a"}, {"id": "b"}], repeats=2)
+    table = ToolTable({"find": [({"id": 1}, "late"), ({"id": 1}, "sent")]})
+
+    @evals.eval
+    def looks(expect: Expect) -> None:
+        expect([table.tools["find"](id=1) for _ in range(2)] == ["late", "sent"], "in turn")
+        expect(len(table.calls) == 2, "its own calls")
+
+    with run(evals, home=tmp_path) as found:
+        assert found.totals().passed == 4
+    assert len(table.calls) == 8
+
+
+def test_trials_that_share_a_world_are_errors(tmp_path: Path):
+    """A second trial would find what the first one left, so it ends in an error, whatever its agent makes of it."""
+    evals = EvalSet("worlds", data=[{"id": "a"}, {"id": "b"}])
+    world = World.copy(of={"n": 0})
+
+    @world.tool
+    def add() -> None:
+        world.state["n"] += 1
+
+    @evals.eval
+    async def adds(expect: Expect) -> None:
+        with contextlib.suppress(UsageError):
+            await world.call("add")
+        expect(world.changes() == {"n": (0, 1)}, "once")
+
+    with run(evals, home=tmp_path, concurrency=1) as found, RunFile.open(found.path) as file:
+        first, second = file.trials()
+    assert (first.outcome, second.outcome) == ("pass", "error")
+    assert "several trials call the tools of one world" in second.reason
+    assert world.state == {"n": 1}
+
+
 def test_a_missing_row_is_an_error_of_the_trial_and_not_the_agents(tmp_path: Path):
     """A missing row is an error of the trial and not the agents."""
     evals = EvalSet("table", data=[{"id": "a"}])
@@ -228,6 +345,31 @@ def test_recorded_tools_make_a_table(tmp_path: Path):
         with pytest.raises(UsageError, match="no recorded calls of tools for case 'b'"):
             ToolTable.recorded(found.path, "b")
     assert table.tools["find"](order="1042") == {"order": "1042", "state": "late"}
+
+
+def test_a_table_of_recorded_tools_has_what_one_trial_was_told(tmp_path: Path):
+    """A table of recorded tools has what one trial was told, and of a call made again the last."""
+    evals = EvalSet("recorded", data=[{"id": "a"}], over={"stock": [3, 5]})
+
+    @recording.tool(ignore=["stock"])
+    def count(stock: int) -> int:
+        return stock
+
+    @evals.eval
+    def looks(stock: int, expect: Expect) -> None:
+        expect(count(stock) == stock, "counted")
+
+    with run(evals, home=tmp_path) as found:
+        first = ToolTable.recorded(found.path, "a")
+        second = ToolTable.recorded(found.path, "a", variant=1)
+        with sqlite3.connect(found.path) as database:  # as a trial that was cut off leaves it
+            copied = "trial, name, key, nth, arguments, x'37', error, replayed"
+            names = copied.replace("x'37'", "result")
+            database.execute(f"insert into tool ({names}) select {copied} from tool")
+        database.close()
+        again = ToolTable.recorded(found.path, "a", variant=1)
+    for table, number in ((first, 3), (second, 5), (again, 7)):
+        assert [table.tools["count"]() for _ in range(2)] == [number, number]
 
 
 def test_tools_and_turns_are_steps_of_the_trial(tmp_path: Path, shop: Path):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from evenhand import Case, EvalSet, Expect, run
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.run import TrialResult
@@ -135,6 +136,32 @@ async def test_a_call_that_was_not_recorded_is_an_error_that_shows_the_differenc
     )
     asked = await ran(work("order 31"), tmp_path, first, replay_asks=True)
     assert [t.outcome for t in trials(asked)] == ["pass"] * 4
+
+
+def test_a_trial_under_another_name_is_given_no_result_that_may_be_anothers(tmp_path: Path):
+    """It is given what all trials that it may have been were told, and what belongs to its own answers."""
+    stock = {"1": 3, "2": 5}
+
+    @tool(ignore=["case"])
+    def count(case: str, place: str) -> int:
+        return stock[case[-1]] if place == "here" else 0
+
+    def counts(place: str, case: str = "case") -> EvalSet:
+        evals = EvalSet("stock", data=[{"id": f"{case} {n}"} for n in "12"])
+
+        @evals.eval
+        def counted(case: Case, expect: Expect) -> None:
+            number = count(case.id, place)
+            expect(number == (stock[case.id[-1]] if place == "here" else 0), "its own")
+
+        return evals
+
+    for place, outcome in (("here", "error"), ("there", "pass")):
+        cassette = tmp_path / f"{place}.cassette"
+        with run(counts(place), home=tmp_path, cassette=cassette) as first:
+            assert first.totals().passed == 2
+        with run(counts(place, "new"), home=tmp_path, cassette=cassette) as again:
+            assert [trial.outcome for trial in trials(again.path)] == [outcome, outcome], place
 
 
 @pytest.mark.parametrize("value", [(1, 2), {1: "a"}, {"a"}, object(), float("nan")])
