@@ -341,7 +341,7 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
         if totals.tokens_in or totals.tokens_out:
             parts.append(tokens(totals.tokens_in, totals.tokens_out))
     # Trials that were broken off have answers, too, which are paid for and kept.
-    if not run.alive and (beyond := _calls_beyond(run, totals)) > 0:
+    if (beyond := _calls_beyond(run, totals)) > 0 and not run.alive:
         parts.append(
             f"{count(beyond, 'call')} of unfinished trials"
             if totals.trials < run.meta.planned
