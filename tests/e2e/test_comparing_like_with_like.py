@@ -641,6 +641,14 @@ ELSEWHERE = {
             expect(len(text) < MOST, "is short")
 
 
+        def assert_plain(text):
+            assert "<b>" not in text
+
+
+        async def assert_named(text):
+            assert "Dear" in text
+
+
         def kind(say, text):
             say("Dear" in text, "is kind")
 
@@ -666,12 +674,15 @@ ELSEWHERE = {
 
 
         @evals.eval
-        def answers(case, expect):
+        async def answers(case, expect):
             output = answer(case.input)
             checks.formal(expect, output)
             checks.kind(expect, output)
             checks.each(expect, output, limits.WORDS)
             checks.Tone(expect).warm(output)
+            checks.assert_plain(output)
+            with expect.that("is named"):
+                await checks.assert_named(output)
             expect(PROMPT not in output, "keeps its " + "prompt")
             expect(limits.NAME not in output, "names nobody")
             expect(len(output) <= limits.MOST, label="fits")
@@ -684,7 +695,7 @@ ELSEWHERE = {
     ("file", "before", "after", "changed"),
     [
         ("desk/checks.py", '"!" not', '"!!!" not', ["is formal"]),
-        ("desk/checks.py", '"Dear" in', '"D" in', ["is kind"]),
+        ("desk/checks.py", 'say("Dear"', 'say("D"', ["is kind"]),
         (
             "desk/checks.py",
             "word in text",
@@ -692,6 +703,8 @@ ELSEWHERE = {
             ["says Dear", "says customer"],
         ),
         ("desk/checks.py", '"!!" not', '"!!!" not', ["is warm"]),
+        ("desk/checks.py", '"<b>" not', '"<i>" not', ["rule"]),
+        ("desk/checks.py", 'assert "Dear"', 'assert "Dea"', ["is named"]),
         ("desk/limits.py", "30", "300", ["is short", "fits"]),
         ("desk_evals.py", "PROMPT not", "PROMPT * 2 not", ["keeps its prompt"]),
         ("desk/limits.py", "Ada", "Bo", []),
@@ -714,4 +727,7 @@ def test_a_condition_is_known_by_its_code_wherever_that_lies(
     second, first = newest(tmp_path)
     told = json.loads(evenhand("compare", str(first), str(second), "--json").out)
     unlike = " ".join(told["results"][0]["left_out"]["unlike"])
-    assert sorted(re.findall(r"[(;] ?([\w ]+): code changed", unlike)) == sorted(changed), unlike
+    named = re.findall(r"[(;] ?([\w ]+): code changed", unlike) + ["rule"] * (
+        "another threshold, assert" in unlike
+    )
+    assert sorted(named) == sorted(changed), unlike

@@ -52,7 +52,9 @@ def test_what_a_command_advises_instead_of_an_option_it_takes(
 
 def test_an_audit_looks_at_the_cases_that_are_chosen(evenhand: Run):
     """By --filter, as a run does."""
-    assert "shop_evals.py · 1 case, " in evenhand("audit", "shop_evals.py", "--filter", "sunday").out
+    assert (
+        "shop_evals.py · 1 case, " in evenhand("audit", "shop_evals.py", "--filter", "sunday").out
+    )
     assert "the selection matches none" in evenhand("audit", "shop_evals.py", "--filter", "x").err
 
 

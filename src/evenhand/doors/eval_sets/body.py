@@ -16,6 +16,7 @@ from evenhand.core.expect import Expectation, Trial
 from evenhand.core.names import nearest
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
+from evenhand.core.users_code import users_files
 from evenhand.doors.eval_sets.conditions import conditions_of
 from evenhand.doors.eval_sets.evalset import TALK, Eval, EvalSet
 from evenhand.doors.eval_sets.expect import Expect, Stated
@@ -77,8 +78,11 @@ class EvalBody(Record, frozen=True, kw_only=True):
     @property
     def asserts(self) -> str:
         """A digest of what the eval asserts by itself; empty where that is nothing, or can't be known."""
+        path = str(self.eval.path)
         with contextlib.suppress(OSError):  # it was typed at a prompt
-            if b"assert" in self.eval.path.read_bytes():
+            modules = users_files()
+            has_helpers = any(file != path and name != "__main__" for name, file in modules)
+            if has_helpers or b"assert" in self.eval.path.read_bytes():
                 return conditions_of(self.eval).asserts
         return ""
 

@@ -7,7 +7,8 @@ user's, numbers, lists, sets and dicts that it names. What answers doesn't count
 is given the case and nothing else, as in `bot(case.input)`. So an edit of the application is no edit of the test.
 
 Of a label that is put together, what is written of it has to fit: `f"has {word}"` is `has refund`. A function that
-lies elsewhere, and is given `expect`, is looked at where it lies when it expects something.
+lies elsewhere, and is given `expect`, is looked at where it lies when it expects something. One that is only called,
+and asserts something, is a plain assert.
 """
 
 from __future__ import annotations
@@ -117,23 +118,38 @@ class _Loaded:
 
 @lru_cache(maxsize=1024)
 def _conditions_in(loaded: _Loaded) -> Conditions:
-    code = loaded.code
+    return _read_conditions(*_lines(loaded.code))
+
+
+def _lines(code: CodeType) -> tuple[Path, int, int]:
+    """The file of some code, its first line and its last."""
     last = max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)
-    return _read_conditions(Path(code.co_filename), code.co_firstlineno, last)
+    return Path(code.co_filename), code.co_firstlineno, last
 
 
-def _read_conditions(path: Path, first: int, last: int) -> Conditions:
+def _read_conditions(path: Path, first: int, last: int, *, alone: bool = False) -> Conditions:
     try:
-        return _Source(ast.parse(path.read_bytes()), path).conditions(first, last)
+        return _source(path, path.read_bytes(), alone).conditions(first, last)
     except (OSError, SyntaxError, ValueError, RecursionError):
         return Conditions()
 
 
-class _Source:
-    """A file of evals."""
+@lru_cache(maxsize=16)  # a file may have many evals
+def _source(path: Path, content: bytes, alone: bool) -> _Source:
+    return _Source(ast.parse(content), path, alone=alone)
 
-    def __init__(self, tree: ast.Module, path: Path) -> None:
-        self._tree, self._path = tree, path
+
+class _Source:
+    """A file of evals.
+
+    Args:
+        tree: Its code.
+        path: The file.
+        alone: Whether what functions of other modules assert is left out.
+    """
+
+    def __init__(self, tree: ast.Module, path: Path, *, alone: bool) -> None:
+        self._tree, self._path, self._alone = tree, path, alone
         self.statements: defaultdict[str, list[ast.stmt]] = defaultdict(list)
         self.application = set[str]()
         """Names from modules that are neither ours nor Python's, and those of the file that call them."""
@@ -162,18 +178,34 @@ class _Source:
 
     def constant(self, node: ast.AST) -> str:
         """The text of a number or a table that this names in another module of the user's; empty for anything else."""
+        return written_table(self._value(node))
+
+    def asserted_elsewhere(self, node: ast.AST) -> str:
+        """A digest of what a function of another module asserts, if this is a statement that only calls it."""
+        if self._alone or not isinstance(node, ast.Expr):
+            return ""
+        called = node.value.value if isinstance(node.value, ast.Await) else node.value
+        if not isinstance(called, ast.Call):
+            return ""
+        function = self._value(called.func)
+        if not isinstance(function, FunctionType):
+            return ""
+        return _read_conditions(*_lines(function.__code__), alone=True).asserts
+
+    def _value(self, node: ast.AST) -> object:
+        """What this names in another module of the user's; None for anything else."""
         root, part = node, ""
         if isinstance(node, ast.Attribute):
             root, part = node.value, node.attr
         if not isinstance(root, ast.Name) or root.id not in self._imported:
-            return ""
+            return None
         module, dots, name = self._imported[root.id]
         value: object = self._beside(module, dots) if dots else sys.modules.get(module)
         for one in (name, part):
             if one:
                 is_theirs = isinstance(value, ModuleType) and users_file(value)
                 value = vars(value).get(one) if is_theirs else None
-        return written_table(value)
+        return value
 
     def _beside(self, module: str, dots: int) -> ModuleType | None:
         """The module that `from .module import` means in this file."""
@@ -197,7 +229,7 @@ class _Source:
             for function in ast.walk(statement):
                 if isinstance(function, _Function):
                     code = _Code(self, function)
-                    for label, nodes in (*_expected(function), *_asserted(function)):
+                    for label, nodes in (*_expected(function), *_asserted(function, self)):
                         parts[label].append(code.text(nodes, label.names))
             for name in _names([statement]):
                 waiting += [one for one in self.statements.get(name, ()) if _expects(one)]
@@ -263,9 +295,10 @@ class _Code:
         return "\n".join([*texts[: len(nodes)], *sorted(texts[len(nodes) :])])
 
     def _constants(self, nodes: Iterable[ast.AST]) -> Iterator[str]:
+        """What is known of other modules of the user's: constants, and what functions assert that are only called."""
         for node in nodes:
             for one in ast.walk(node):
-                if text := self._source.constant(one):
+                if text := self._source.constant(one) or self._source.asserted_elsewhere(one):
                     yield f"{text_of(one)}={text}"
 
 
@@ -331,13 +364,15 @@ def _expected(function: _Function) -> Iterator[tuple[_Label, Sequence[ast.AST]]]
                     yield label, node.body
 
 
-def _asserted(function: _Function) -> Iterator[tuple[_Label, Sequence[ast.AST]]]:
-    """What a function asserts by itself, outside of blocks of `expect.that`."""
+def _asserted(function: _Function, source: _Source) -> Iterator[tuple[_Label, Sequence[ast.AST]]]:
+    """What a function asserts by itself, outside of blocks of `expect.that`, and has others assert."""
     waiting: list[ast.AST] = [*function.body]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Assert):
             yield _Label(ASSERTS), [node.test]
+        elif source.asserted_elsewhere(node):
+            yield _Label(ASSERTS), [node]
         elif not isinstance(node, _Function | ast.Lambda) and not (
             isinstance(node, ast.With | ast.AsyncWith)
             and any(root_name(item.context_expr) == _EXPECT for item in node.items)
