@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import Run, in_process
 
+from evenhand.testing import FakeProvider, Rule, Script
+
 EVALS = """
 from evenhand import EvalSet
 
@@ -52,7 +54,9 @@ def test_what_a_command_advises_instead_of_an_option_it_takes(
 
 def test_an_audit_looks_at_the_cases_that_are_chosen(evenhand: Run):
     """By --filter, as a run does."""
-    assert "shop_evals.py · 1 case, " in evenhand("audit", "shop_evals.py", "--filter", "sunday").out
+    assert (
+        "shop_evals.py · 1 case, " in evenhand("audit", "shop_evals.py", "--filter", "sunday").out
+    )
     assert "the selection matches none" in evenhand("audit", "shop_evals.py", "--filter", "x").err
 
 
@@ -70,6 +74,76 @@ def test_offline_a_program_that_does_not_answer_is_not_blamed_on_the_network(eve
     ended = evenhand("run", "-c", "promptfooconfig.yaml", "--offline", "--no-progress")
     assert "127.0.0.1:9 cannot be reached" in ended.out
     assert "network" not in ended.out
-    assert "is it running?" in ended.out
+    assert "--offline scripts models, and no program at another address" in ended.out
     ended = evenhand("run", "-c", "promptfooconfig.yaml", "--no-progress")
     assert "Look at the address and the network" in ended.out
+
+
+ASKS_A_JUDGE = """
+prompts: ["{{q}}"]
+providers: [openai:chat:gpt-5-mini]
+defaultTest:
+  assert: [{type: llm-rubric, value: is kind, provider: openai:chat:gpt-5}]
+tests: [{vars: {q: hello}}, {vars: {q: good day}}]
+"""
+
+
+def test_what_the_columns_cost_is_what_was_spent_and_what_replays_saved(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """On one screen: the columns say what the answers cost, whoever paid, and the last lines what this run paid."""
+    monkeypatch.setenv("COLUMNS", "150")
+    Path("promptfooconfig.yaml").write_text(ASKS_A_JUDGE)
+    verdict = '{"reason": "yes", "pass": true, "score": 1}'
+    with FakeProvider(Script([Rule(("is kind",), verdict)], default="hi")) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        evenhand("run", "-c", "promptfooconfig.yaml", "--no-progress")
+        text = ASKS_A_JUDGE.replace("tests: [", "tests: [{vars: {q: and you}}, ")
+        Path("promptfooconfig.yaml").write_text(text)
+        ended = evenhand("run", "-c", "promptfooconfig.yaml", "--no-progress")
+    assert ended.code == 0, ended.out + ended.err
+    (row,) = re.findall(r"\{\{q\}\}.*", ended.out)
+    (cost,) = re.findall(r"\$([\d.]+)", row)
+    ((spent, saved),) = re.findall(r"\$([\d.]+) spent, \$([\d.]+) saved", ended.out)
+    assert float(saved) > 0
+    assert float(spent) + float(saved) == pytest.approx(float(cost), abs=2e-4)
+
+
+ONE_TAG = """
+from evenhand import EvalSet
+from evenhand.scorers import Contains
+
+data = [{"id": str(i), "input": "hi", "tags": ["card"]} for i in range(6)] + [{"id": "last", "input": "hi"}]
+evals = EvalSet("tags", data=data)
+
+
+@evals.eval
+def answers(case, expect):
+    expect(case.input, Contains(case.expected if case.id == "last" else "hi"))
+    return case.input
+"""
+
+
+@pytest.mark.parametrize("form", ["def", "async def"])
+def test_one_tag_leaves_no_blank_line_and_a_case_without_what_is_expected_says_what_to_do(
+    evenhand: Run, form: str
+):
+    """Nothing stands out of one; and `None` is written nowhere in the file. Alike in plain and async evals."""
+    Path("tags_evals.py").write_text(ONE_TAG.replace("\ndef ", f"\n{form} "))
+    ended = evenhand("run", "tags_evals.py", "--no-progress")
+    assert "by tag" in ended.out
+    assert "\n\n\n" not in re.sub(" +\n", "\n", ended.out)
+    text = " ".join(ended.out.split())
+    assert "code: answers: Contains: the text is None, not a text" in text
+    assert "case 'last' has no `expected`; its variables are: none." in text
+    assert "Leave the expectation out where nothing is expected." in text
+
+
+def test_the_eval_that_new_writes_takes_an_application_that_is_not_async(evenhand: Run):
+    """Its client would stop the event loop in an `async def` eval, and not be recorded."""
+    evenhand("new", "eval", "desk")
+    text = Path("evals/desk_evals.py").read_text()
+    assert "\ndef answers_the_question" in text
+    assert "async def" not in text
+    assert evenhand("run", "evals/desk_evals.py", "--no-progress").code == 0
