@@ -147,3 +147,77 @@ def test_the_eval_that_new_writes_takes_an_application_that_is_not_async(evenhan
     assert "\ndef answers_the_question" in text
     assert "async def" not in text
     assert evenhand("run", "evals/desk_evals.py", "--no-progress").code == 0
+
+
+def prompt(model: str = "openai:gpt-5-mini") -> Path:
+    """A prompt directory that `prompt new` made, of this model, in a repository."""
+    folder = Path("prompts/refunds")
+    text = (folder / "meta.yml").read_text()
+    (folder / "meta.yml").write_text(re.sub(r"model: .*", f"model: {model}", text))
+    return folder
+
+
+def test_a_prompt_without_the_key_of_its_model_is_told_where_the_model_is_named(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """In meta.yml, or in the case."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    evenhand("prompt", "new", "refunds")
+    folder = prompt("anthropic:claude-haiku-4-5")
+    line = (folder / "meta.yml").read_text().split("model:")[0].count("\n") + 1
+    assert f"refunds/meta.yml:{line}:1: there is no API key" in evenhand("run", str(folder)).err
+    text = (folder / "eval.yml").read_text()
+    cased = text.replace("- name: first", "- name: first\n    model: openai:gpt-5", 1)
+    (folder / "eval.yml").write_text(cased)
+    assert "refunds/eval.yml:2:5: there is no API key" in evenhand("run", str(folder)).err
+
+
+def test_a_prompt_that_is_not_promoted_yet_names_the_next_command(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """For a use that is lacking, and for an eval; and a send without variables says how to give them."""
+    evenhand("prompt", "new", "refunds")
+    folder = prompt()
+    text = (folder / "meta.yml").read_text()
+    ended = evenhand("prompt", "promote", "refunds")
+    assert ended.err.endswith("next: evenhand prompt send refunds\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    assert "in the inputs of a case (--case NAME)" in evenhand("prompt", "send", "refunds").err
+    assert evenhand("prompt", "promote", "refunds", "--force", "--reason", "first").code == 0
+    promoted = (folder / "meta.yml").read_text()
+    assert promoted != text
+    (folder / "meta.yml").write_text(promoted + "promotion: {min_uses: 0}\n")
+    ended = evenhand("prompt", "promote", "refunds")
+    assert ended.err.endswith("next: evenhand run prompts/refunds\n")
+
+
+FOUR_COLUMNS = """
+prompts: [{label: one, raw: "%s: {{q}}"}, {label: other, raw: "Other: {{q}}"}]
+providers: [echo, {id: echo, label: again}]
+tests:
+  - {vars: {q: a}, assert: [{type: contains-any, value: [Good, Other]}]}
+  - {vars: {q: b}, assert: [{type: contains-any, value: [Good, Other]}]}
+  - {vars: {q: c}, assert: [{type: contains, value: ": c"}]}
+"""
+
+
+def test_a_comparison_says_why_it_corrects_for_fewer_results_than_it_lists(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """And no verdict stands alone in a line that had room for it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for word in ("Bad", "Good"):
+        Path("promptfooconfig.yaml").write_text(FOUR_COLUMNS % word)
+        evenhand("run", "-c", "promptfooconfig.yaml", "--no-progress")
+    ended = evenhand("compare")
+    assert " over 3 cases (paired)" in ended.out
+    assert re.search(r"^    p = 1 .*: undecided$", ended.out, re.MULTILINE)
+    text = " ".join(ended.out.split())
+    assert "for 2 comparisons (Holm); where no case differs, nothing is tested" in text
+
+
+def test_the_run_before_the_latest_is_offered_for_gits_other_word(evenhand: Run):
+    """`latest^`, which is what comes to mind first where `latest~1` does not."""
+    evenhand("run", "shop_evals.py", "--no-progress")
+    assert "Did you mean 'latest~1'?" in evenhand("show", "latest^").err
+    assert "Did you mean 'latest'?" in evenhand("show", "lates").err
