@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import Run, in_process
 
+from evenhand.testing import FakeProvider, Rule, Script
+
 EVALS = """
 from evenhand import EvalSet
 
@@ -72,6 +74,150 @@ def test_offline_a_program_that_does_not_answer_is_not_blamed_on_the_network(eve
     ended = evenhand("run", "-c", "promptfooconfig.yaml", "--offline", "--no-progress")
     assert "127.0.0.1:9 cannot be reached" in ended.out
     assert "network" not in ended.out
-    assert "is it running?" in ended.out
+    assert "--offline scripts models, and no program at another address" in ended.out
     ended = evenhand("run", "-c", "promptfooconfig.yaml", "--no-progress")
     assert "Look at the address and the network" in ended.out
+
+
+ASKS_A_JUDGE = """
+prompts: ["{{q}}"]
+providers: [openai:chat:gpt-5-mini]
+defaultTest:
+  assert: [{type: llm-rubric, value: is kind, provider: openai:chat:gpt-5}]
+tests: [{vars: {q: hello}}, {vars: {q: good day}}]
+"""
+
+
+def test_what_the_columns_cost_is_what_was_spent_and_what_replays_saved(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """On one screen: the columns say what the answers cost, whoever paid, and the last lines what this run paid."""
+    monkeypatch.setenv("COLUMNS", "150")
+    Path("promptfooconfig.yaml").write_text(ASKS_A_JUDGE)
+    verdict = '{"reason": "yes", "pass": true, "score": 1}'
+    with FakeProvider(Script([Rule(("is kind",), verdict)], default="hi")) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        evenhand("run", "-c", "promptfooconfig.yaml", "--no-progress")
+        text = ASKS_A_JUDGE.replace("tests: [", "tests: [{vars: {q: and you}}, ")
+        Path("promptfooconfig.yaml").write_text(text)
+        ended = evenhand("run", "-c", "promptfooconfig.yaml", "--no-progress")
+    assert ended.code == 0, ended.out + ended.err
+    (row,) = re.findall(r"\{\{q\}\}.*", ended.out)
+    (cost,) = re.findall(r"\$([\d.]+)", row)
+    ((spent, saved),) = re.findall(r"\$([\d.]+) spent, \$([\d.]+) saved", ended.out)
+    assert float(saved) > 0
+    assert float(spent) + float(saved) == pytest.approx(float(cost), abs=2e-4)
+
+
+ONE_TAG = """
+from evenhand import EvalSet
+from evenhand.scorers import Contains
+
+data = [{"id": str(i), "input": "hi", "tags": ["card"]} for i in range(6)] + [{"id": "last", "input": "hi"}]
+evals = EvalSet("tags", data=data)
+
+
+@evals.eval
+def answers(case, expect):
+    expect(case.input, Contains(case.expected if case.id == "last" else "hi"))
+    return case.input
+"""
+
+
+@pytest.mark.parametrize("form", ["def", "async def"])
+def test_one_tag_leaves_no_blank_line_and_a_case_without_what_is_expected_says_what_to_do(
+    evenhand: Run, form: str
+):
+    """Nothing stands out of one; and `None` is written nowhere in the file. Alike in plain and async evals."""
+    Path("tags_evals.py").write_text(ONE_TAG.replace("\ndef ", f"\n{form} "))
+    ended = evenhand("run", "tags_evals.py", "--no-progress")
+    assert "by tag" in ended.out
+    assert "\n\n\n" not in re.sub(" +\n", "\n", ended.out)
+    text = " ".join(ended.out.split())
+    assert "code: answers: Contains: the text is None, not a text" in text
+    assert "case 'last' has no `expected`; its variables are: none." in text
+    assert "Leave the expectation out where nothing is expected." in text
+
+
+def test_the_eval_that_new_writes_takes_an_application_that_is_not_async(evenhand: Run):
+    """Its client would stop the event loop in an `async def` eval, and not be recorded."""
+    evenhand("new", "eval", "desk")
+    text = Path("evals/desk_evals.py").read_text()
+    assert "\ndef answers_the_question" in text
+    assert "async def" not in text
+    assert evenhand("run", "evals/desk_evals.py", "--no-progress").code == 0
+
+
+def prompt(model: str = "openai:gpt-5-mini") -> Path:
+    """A prompt directory that `prompt new` made, of this model, in a repository."""
+    folder = Path("prompts/refunds")
+    text = (folder / "meta.yml").read_text()
+    (folder / "meta.yml").write_text(re.sub(r"model: .*", f"model: {model}", text))
+    return folder
+
+
+def test_a_prompt_without_the_key_of_its_model_is_told_where_the_model_is_named(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """In meta.yml, or in the case."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    evenhand("prompt", "new", "refunds")
+    folder = prompt("anthropic:claude-haiku-4-5")
+    line = (folder / "meta.yml").read_text().split("model:")[0].count("\n") + 1
+    assert f"refunds/meta.yml:{line}:1: there is no API key" in evenhand("run", str(folder)).err
+    text = (folder / "eval.yml").read_text()
+    cased = text.replace("- name: first", "- name: first\n    model: openai:gpt-5", 1)
+    (folder / "eval.yml").write_text(cased)
+    assert "refunds/eval.yml:2:5: there is no API key" in evenhand("run", str(folder)).err
+
+
+def test_a_prompt_that_is_not_promoted_yet_names_the_next_command(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """For a use that is lacking, and for an eval; and a send without variables says how to give them."""
+    evenhand("prompt", "new", "refunds")
+    folder = prompt()
+    text = (folder / "meta.yml").read_text()
+    ended = evenhand("prompt", "promote", "refunds")
+    assert ended.err.endswith("next: evenhand prompt send refunds\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    assert "in the inputs of a case (--case NAME)" in evenhand("prompt", "send", "refunds").err
+    assert evenhand("prompt", "promote", "refunds", "--force", "--reason", "first").code == 0
+    promoted = (folder / "meta.yml").read_text()
+    assert promoted != text
+    (folder / "meta.yml").write_text(promoted + "promotion: {min_uses: 0}\n")
+    ended = evenhand("prompt", "promote", "refunds")
+    assert ended.err.endswith("next: evenhand run prompts/refunds\n")
+
+
+FOUR_COLUMNS = """
+prompts: [{label: one, raw: "%s: {{q}}"}, {label: other, raw: "Other: {{q}}"}]
+providers: [echo, {id: echo, label: again}]
+tests:
+  - {vars: {q: a}, assert: [{type: contains-any, value: [Good, Other]}]}
+  - {vars: {q: b}, assert: [{type: contains-any, value: [Good, Other]}]}
+  - {vars: {q: c}, assert: [{type: contains, value: ": c"}]}
+"""
+
+
+def test_a_comparison_says_why_it_corrects_for_fewer_results_than_it_lists(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """And no verdict stands alone in a line that had room for it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for word in ("Bad", "Good"):
+        Path("promptfooconfig.yaml").write_text(FOUR_COLUMNS % word)
+        evenhand("run", "-c", "promptfooconfig.yaml", "--no-progress")
+    ended = evenhand("compare")
+    assert " over 3 cases (paired)" in ended.out
+    assert re.search(r"^    p = 1 .*: undecided$", ended.out, re.MULTILINE)
+    text = " ".join(ended.out.split())
+    assert "for 2 comparisons (Holm); where no case differs, nothing is tested" in text
+
+
+def test_the_run_before_the_latest_is_offered_for_gits_other_word(evenhand: Run):
+    """`latest^`, which is what comes to mind first where `latest~1` does not."""
+    evenhand("run", "shop_evals.py", "--no-progress")
+    assert "Did you mean 'latest~1'?" in evenhand("show", "latest^").err
+    assert "Did you mean 'latest'?" in evenhand("show", "lates").err

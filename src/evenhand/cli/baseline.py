@@ -70,7 +70,7 @@ def baseline(
     Commit the file. `evenhand gate` compares the evals with it, and says whether they became worse.
     """
     from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-    from evenhand.analysis.gates.gate_rule import MARGINS, least_margin
+    from evenhand.analysis.gates.gate_rule import MARGINS, fewest_cases, least_margin
     from evenhand.analysis.gates.pooled_baseline import pooled_baseline
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
@@ -112,7 +112,7 @@ def baseline(
         tell("its replies are scripted (--offline): it is not a baseline for what models answer")
     if margin > MARGINS[0]:
         few = f"with {units:,}, even equal results are undecided"
-        tell(f"a margin of {MARGINS[0]:g} needs about 60 {unit}s: {few}")
+        tell(f"a margin of {MARGINS[0]:g} needs {fewest_cases(MARGINS[0])} {unit}s or more: {few}")
     chosen = ""
     if undecided:
         more = f" and {len(undecided) - NAMED} more" if len(undecided) > NAMED else ""

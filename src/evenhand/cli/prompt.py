@@ -106,7 +106,7 @@ def edit(id_: str, name: str) -> int:
 @text_option("--reason", metavar="TEXT", help="Why; kept in .promotions.jsonl.")
 def promote(id_: str, *, force: bool, reason: str) -> int:
     """Promote a prompt (draft → tested → ready) if its evidence is sufficient; otherwise list what is missing."""
-    from evenhand.core.wording.words import count
+    from evenhand.core.wording.words import count, near
     from evenhand.doors.prompt_directories.promotion import promote as promote_it
 
     folder = prompt_named(id_)
@@ -118,6 +118,10 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
         tell(
             f"{id_} stays {folder.meta.status}: {count(len(done.missing), 'gate')} to {done.target} not met"
         )
+        # `show` says of the other gates what they count.
+        uses = any(gate.name == "uses" and not gate.met for gate in done.gates)
+        path = shlex.quote(near(folder.path))
+        tell(f"next: evenhand prompt send {id_}" if uses else f"next: evenhand run {path}")
         return FAILED
     say(f"{id_}: {folder.meta.status} → {done.target}")
     return PASSED

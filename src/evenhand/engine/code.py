@@ -216,8 +216,10 @@ class CodeHost:
             limit.end()
             by_run = isinstance(error, asyncio.CancelledError) and cancelled_by_run()
             await undo_own_cancel()
-            # What a model that the run lent has raised is its own error, not one of the code that asked.
-            if by_run or isinstance(error, (EvenhandError, Suspended)):
+            # What a model that the run lent has raised is its own error, not one of the code that asked. A scorer that
+            # can't be made as a line says is a mistake in that line, as in a plain function.
+            lent = isinstance(error, (EvenhandError, Suspended)) and type(error) is not UsageError
+            if by_run or lent:
                 raise
             if limit.expired and isinstance(error, asyncio.CancelledError):
                 raise self._too_long(name, limit_s) from None

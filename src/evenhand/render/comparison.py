@@ -65,10 +65,10 @@ def _fitted(line: str, width: int, names: Iterable[str]) -> list[str]:
     rest = " " * (len(line) - len(line.lstrip()) + 4)
     whole = line.replace("\n", " ")
     first, _, second = (whole if columns(whole) <= width else line).partition("\n")
-    return [
-        *folded(first, width, "", rest, names=names),
-        *(folded(second, width, rest, names=names) if second else ()),
-    ]
+    begun = folded(first, width, "", rest, names=names)
+    if second and len(begun) > 1 and columns(begun[-1]) + 1 + columns(second) <= width:
+        return [*begun[:-1], f"{begun[-1]} {second}"]
+    return [*begun, *(folded(second, width, rest, names=names) if second else ())]
 
 
 def _lines(comparison: ComparedRuns) -> list[str]:
@@ -103,7 +103,12 @@ def _lines(comparison: ComparedRuns) -> list[str]:
         )
         # With a margin, intervals are those of each metric alone, as all bounds have to hold at once.
         what = "p-values" if comparison.margin is not None else "p-values and intervals"
-        text.append(f"{what} are corrected for {tested} comparisons (Holm){in_brackets}")
+        apart = (
+            "; where no case differs, nothing is tested"
+            if any(result.constant for result in comparison.results)
+            else ""
+        )
+        text.append(f"{what} are corrected for {tested} comparisons (Holm){apart}{in_brackets}")
     text += [f"! undecided, as {why}" for why in shared]
     text += [*_judged_lines(comparison, pairs), *comparison.notes]
     if few:

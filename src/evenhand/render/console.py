@@ -348,13 +348,24 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
             else f"{count(beyond, 'earlier call')} of trials that were run again"
         )
     if totals.calls or spend.calls:
-        parts.append(paid(spend.cost_usd, scripted=run.meta.is_scripted))
+        saved = _saved(run, totals)
+        without = f", {money(saved)} saved" if saved else ""
+        parts.append(paid(spend.cost_usd, scripted=run.meta.is_scripted) + without)
     if spend.wasted:
         parts.append(f"{count(spend.wasted, 'failed attempt')} may have been charged too")
     if spend.in_doubt and not run.alive:
         most = "" if spend.in_doubt_usd is None else f" ({money(spend.in_doubt_usd)} at most)"
         parts.append(f"{count(spend.in_doubt, 'call')} in doubt{most}")
     return parts
+
+
+def _saved(run: RunFile, totals: Totals) -> float:
+    """What replayed calls would have cost: by so much the columns' costs are more than what was spent."""
+    if not totals.cached or totals.cost_usd is None or "replay" in run.meta.settings:
+        return 0.0  # of a replay, a line of its own says it
+    costs = [cost for cost in run.full_costs() if cost is not None]
+    whole = len(costs) == len(run.meta.variants)
+    return max(0.0, round(sum(costs) - totals.cost_usd, 10)) if whole else 0.0
 
 
 def _calls_beyond(run: RunFile, totals: Totals) -> int:

@@ -102,7 +102,7 @@ def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
     sentences = [_worth(every, labels)]
     if words is _with_pooled:
         sentences.append(f"→ {POOLED}; 95 % of these intervals hold, on average over the tags")
-    return [*lines, *(line for one in sentences for line in folded(one, width, "  "))]
+    return [*lines, *(line for one in filter(None, sentences) for line in folded(one, width, "  "))]
 
 
 def _with_pooled(slices: Sequence[Slice]) -> list[str]:

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_number
 
+NOTHING_EXPECTED = "Leave the expectation out where nothing is expected."
+"""What to do about the text that a case lacks."""
+
 
 def need_text(who: str, what: str, value: object, hint: str = "") -> None:
     """Refuses what isn't text.
@@ -15,6 +18,7 @@ def need_text(who: str, what: str, value: object, hint: str = "") -> None:
         UsageError: It isn't one; the hint says what to write.
     """
     if not isinstance(value, str):
+        hint = NOTHING_EXPECTED if value is None and not hint else hint
         raise UsageError(f"{who}: {what} is {value!r}, not a text", hint=hint)
 
 

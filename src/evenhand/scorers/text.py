@@ -11,14 +11,14 @@ from msgspec.structs import force_setattr
 
 from evenhand.core.arguments import CheckedRecord
 from evenhand.core.encoding import decode, plain
-from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.outputs import need_value, not_json
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.constructor_checks import need_text, texts
+from evenhand.scorers.constructor_checks import NOTHING_EXPECTED, need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
 from evenhand.scorers.opposite import Question
 
@@ -141,15 +141,14 @@ class Contains(Question, Record, frozen=True, metaclass=CheckedRecord):
 
     def __post_init__(self) -> None:
         several = isinstance(self.wanted, (list, tuple))
-        if not isinstance(self.wanted, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
-            hint = "Write ContainsAny([…]) or ContainsAll([…])." if several else ""
-            raise UsageError(f"Contains: the text is {self.wanted!r}, not a text", hint=hint)
+        hint = "Write ContainsAny([…]) or ContainsAll([…])." if several else ""
+        need_text("Contains", "the text", self.wanted, hint)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:
             raise ScoreError(
                 "there is no text to look for: every output contains the empty text",
-                hint="Leave the expectation out where nothing is expected.",
+                hint=NOTHING_EXPECTED,
             )
         text = text_of(output)
         if self.ignore_case:

@@ -315,7 +315,8 @@ def find(start: Path, ref: str | None) -> Path:
     if meant:
         raise _ambiguous(ref, meant)
     newest = ", ".join(dict.fromkeys(map(id_of, known[:5])))
-    near = did_you_mean(ref, ("latest", "latest~1"))
+    # Git's other form, which shells may also take for a pattern.
+    near = did_you_mean(ref.replace("^", "~1"), ("latest~1", "latest"))
     hint = f"{near} The newest: {newest}" if near else f"The newest: {newest}"
     raise UsageError(f"there is no run '{ref}'", hint=hint)
 

@@ -7,6 +7,7 @@ unless it is shown to stay within the margin. Where nothing changed, a drop is s
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -63,6 +64,15 @@ def least_margin(cases: int) -> float:
     """
     low = paired_rates(cases, 0, 0, ONE_SIDED).low
     return next((margin for margin in MARGINS if low > -margin), MARGINS[-1])
+
+
+def fewest_cases(margin: float) -> int:
+    """How many cases it takes until an unchanged system is known to keep this margin of a rate.
+
+    >>> fewest_cases(0.05), fewest_cases(0.1)
+    (52, 25)
+    """
+    return next(n for n in itertools.count(1) if paired_rates(n, 0, 0, ONE_SIDED).low > -margin)
 
 
 def more_cases(

@@ -393,7 +393,7 @@ def _promotion(table: object, document: Document, findings: Findings) -> Promoti
 
 
 NOTHING = "none"
-SOURCES = "Give it: in the case's inputs, with --var NAME=VALUE, or from guard.sh."
+SOURCES = "Give it: with --var NAME=VALUE, in the inputs of a case (--case NAME), or from guard.sh."
 """Where a prompt's values come from, as a hint."""
 
 

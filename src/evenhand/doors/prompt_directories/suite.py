@@ -102,7 +102,9 @@ class Suite(MutableRecord, kw_only=True):
         if item.problem is not None:
             return item.problem
         judge = self.judge_of(item, models) if item.rubric.strip() else None
-        return _lacking(models(item.model, item.timeout_s), item.place) or _lacking(
+        own = item.model == self.prompt.meta.model
+        place = self.prompt.at("model") if own else item.place
+        return _lacking(models(item.model, item.timeout_s), place) or _lacking(
             judge, item.place, judges=True
         )
 

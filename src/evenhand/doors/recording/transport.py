@@ -26,7 +26,7 @@ from evenhand.doors.recording.outgoing import Outgoing, exchange_for, running_lo
 from evenhand.engine.call_context import checked_role, pass_by
 from evenhand.providers.app_call import Prices, Sender, checked_prices
 
-ON_LOOP = "by a plain client on the event loop: use an async one, or asyncio.to_thread"
+ON_LOOP = "by a plain client on the event loop"
 PASSED = "evenhand"
 """The extension of a request that a recording client has passed through: nobody else looks at it."""
 

@@ -347,6 +347,7 @@ def test_a_plain_client_on_the_loop_is_sent_and_named(fake: FakeProvider, tmp_pa
     assert "1 call to models bypassed the recorder" in warning
     assert "on the event loop" in warning
     assert warning.endswith("; use an async client there, or asyncio.to_thread")
+    assert warning.count("asyncio.to_thread") == 1
 
 
 def test_a_plain_client_on_the_loop_is_an_error_where_recording_was_requested(
