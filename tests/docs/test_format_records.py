@@ -24,7 +24,6 @@ _KEY = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 
 ELSEWHERE = {
     "batch_waves": "an option of the command line",
-    "duration_s": "a step of other tools",
     "ended_at": "a batch of Anthropic's",
     "low_confidence": "a column of data frames",
     "more_steps": "handed to the record by name",

@@ -338,3 +338,50 @@ def test_thousands_of_stored_outputs_are_graded_again_with_calls_of_judges_only(
     assert models(fake)[asked:] == ["judge-x"] * 2_000
     usage = {used["role"]: (used["calls"], used["cached"]) for used in graded["run"]["usage"]}
     assert usage == {"subject": (2_000, 2_000), "judge": (2_000, 0)}
+
+
+def test_a_conversation_that_takes_another_course_is_an_error_and_not_made_up(
+    monkeypatch: pytest.MonkeyPatch, call: Call, tmp_path: Path
+):
+    """A judge of turns that lets pass what was said again before would give the user's next turn too early."""
+    strict = [True]
+
+    def judges(said: str) -> dict[str, Any]:
+        refused = strict[0] and "My lamp came late" in said.rpartition("<message")[2]
+        return {"reasoning": "so", "sound": not refused, "confidence": 0.9}
+
+    def plays(said: str) -> str:
+        if "cannot be sent" in said:
+            return "I want my money back for the lamp."
+        return "Can you hurry with that?" if "We look into it" in said else "My lamp came late."
+
+    rules = [
+        Rule(model="judge-x", reply=judges),
+        Rule(model="sim-x", reply=plays),
+        Rule(reply="We look into it."),
+    ]
+    (tmp_path / "talk_evals.py").write_text(
+        """
+from evenhand import Conversation, EvalSet, SimulatedUser, TurnJudge
+
+evals = EvalSet(
+    "talk", data=[{"id": "a"}], model="openai:chat:gpt-x", judge="openai:chat:judge-x"
+)
+
+
+@evals.eval
+async def talks(model, expect):
+    goal = "You want your money back for a lamp that came late."
+    user = SimulatedUser(goal, model="openai:chat:sim-x", turn_judge=TurnJudge())
+    talk = await Conversation(model, user, max_turns=2).run()
+    expect("look" in talk.answer, "answers")
+"""
+    )
+    with FakeProvider(Script(rules)) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        first = call("run", "talk_evals.py", "--no-cache")
+        assert first["trials"][0]["output"].startswith("User: I want my money back for the lamp.")
+        strict[0] = False
+        again = call("regrade", "latest", "--with", "talk_evals.py", "--no-cache", code=3)
+    assert again["run"]["totals"]["errors"] == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import Run, in_process
 
-from evenhand.testing import FakeProvider
+from evenhand.testing import FakeProvider, Rule, Script
 
 EVALS = """
 from evenhand import EvalSet
@@ -648,3 +648,23 @@ def test_replies_that_lie_deeper_than_where_they_are_read_are_named(evenhand: Ru
     assert "There is one in evals/desk, which is not read from here: move or copy it." in told
     Path("evals/desk/offline.jsonl").rename("offline.jsonl")
     assert evenhand("run", "evals/desk/desk_evals.py", "--offline").code == 1
+
+
+def test_calls_that_were_recorded_and_ended_in_errors_are_not_called_unrecorded(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """The application made something of the error, and its run has no other call."""
+    from evenhand.cli import run_and_report
+
+    monkeypatch.setattr(run_and_report, "_CLIENTS", ("client_of_some_vendor",))
+    Path("client_of_some_vendor.py").touch()
+    with FakeProvider(Script([Rule((), fault="400")])) as fake:
+        asks = f"httpx.post('{fake.url}/v1/chat/completions', json=BODY).status_code == 400"
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+        Path("app_evals.py").write_text(
+            f"import client_of_some_vendor, httpx\nBODY = {body}\n{EVALS.replace('True', asks)}"
+        )
+        ended = evenhand("run", "app_evals.py", "-k", "closes", "--no-progress")
+    assert len(fake.requests) == 2
+    assert ended.code == 0, ended.out + ended.err
+    assert "no call was recorded" not in ended.err

@@ -80,6 +80,8 @@ class Definition(Record, frozen=True):
 
 
 UNKNOWN = Definition()
+USER = "user"
+"""The part of what a case says that is who plays the user in its conversation; of code, before Python's version."""
 
 
 def content_of(

@@ -62,6 +62,10 @@ class StepLog:
         """Seconds since the trial began, with what replayed answers took when they were first given."""
         return time.monotonic() - self._origin + self._skipped_s
 
+    def _pass_over(self, end: float) -> None:
+        """Moves the clock on to the end of a replayed step. Those that went on at once may take the same time."""
+        self._skipped_s += max(0.0, end - self.now())
+
     def add(self, step: Step) -> int:
         """Notes a step that begins, and returns its place. It begins now, within the step that code is in.
 
@@ -149,6 +153,13 @@ class StepLog:
             note = self._notes[place]
             note.step = replace(note.step, **fields)
 
+    def replayed(self, place: int, seconds: float | None, **fields: Any) -> None:
+        """Says how a step ended when it was recorded, after so many seconds; None where that isn't known."""
+        began = self._notes[place].step.started_s or 0.0
+        with self._lock:
+            self._pass_over(began + (seconds or 0.0))
+        self.change(place, duration_s=seconds, **fields)
+
     def end(self, place: int, **fields: Any) -> None:
         """Says how a step ended, now."""
         began = self._notes[place].step.started_s or 0.0
@@ -180,10 +191,10 @@ class StepLog:
     def answered(self, place: int, reply: Reply) -> None:
         """Says what a model replied, in the step at this place."""
         seconds = reply.latency_s
-        if reply.origin in REPLAYED:
-            self._skipped_s += seconds or 0.0
         with self._lock:
             note = self._notes[place]
+            if reply.origin in REPLAYED:
+                self._pass_over((note.step.started_s or 0.0) + (seconds or 0.0))
             if seconds is None:
                 seconds = max(0.0, self.now() - (note.step.started_s or 0.0))
             note.step = replace(

@@ -47,6 +47,7 @@ from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
+from evenhand.core.step_recorder import REPLAYED
 from evenhand.core.unusable_answers import note_cached
 from evenhand.core.variant import Variant, identity
 from evenhand.engine.backing import (
@@ -159,6 +160,8 @@ class CallDesk:
             return await self._answered(trial, provider, prompt, request, role, nth)
         with trial.step_log.calling(provider, request, nth) as step:
             reply = await self._answered(trial, provider, prompt, request, role, nth)
+            if reply.origin in REPLAYED:
+                await asyncio.sleep(0)  # what is asked at once begins before the first is answered
             return step.answered(answer_in(trial, provider, reply))
 
     def _know_code(self, judge: Provider) -> None:

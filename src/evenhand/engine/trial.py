@@ -98,6 +98,7 @@ class LiveTrial:
         "asker",
         "checks",
         "compared",
+        "content",
         "home",
         "identities",
         "late",
@@ -157,9 +158,7 @@ class LiveTrial:
         self.log: Sink | None = None
         self.home: Home | None = None
         self.own: OwnCalls | None = None  # made when the application asks a model by itself
-        self.over = False
-        self.watched = False  # by `Strangers`
-        self._closed = False
+        self.over = self._closed = self.watched = False
         self.problems: list[CodeError] = []
         self.unrecorded: list[str] = []
         """Calls that were made while it ran, and may be its own: what they came to, nobody knows."""
@@ -172,6 +171,8 @@ class LiveTrial:
         """The result of the trial, once it is settled."""
         self.compared: Sequence[int] = ()
         """The places of the trials that it is compared with, its own among them, while that is done in its name."""
+        self.content: dict[str, str] = {}
+        """Digests of what its case says beside its data: who plays the user."""
         self.checks = ""
         """A digest of what is expected of its answer, once it is about to ask; see `TrialResult.checks`."""
         self.limit_s: float | None = None
@@ -587,7 +588,8 @@ class LiveTrial:
             checks=self.checks,
             copy_key=copy_key_of(planned.case, planned.test),
             steps=() if self._step_log is None else self._step_log.kept(),
-            content=content_of(planned.case, self.vars, planned.test, planned.scored_by),
+            content=content_of(planned.case, self.vars, planned.test, planned.scored_by)
+            | self.content,
             definitions=tuple([one.definition or definition_of(one.scorer) for one in settled]),
         )
 

@@ -128,6 +128,7 @@ class CassetteTool(Struct, frozen=True, omit_defaults=True, tag="tool", tag_fiel
         dict[str, Any] | UnsetType,
         Key("what it raised: `type`, `module` and `args`", null="it returned"),
     ] = UNSET
+    duration_s: Annotated[float | None, Key("that it took", "s", null="not known")] = None
     scrubbed: Annotated[
         bool, Key("whether something in the arguments was left out", null="false")
     ] = False
@@ -146,6 +147,9 @@ class CassetteSource(MutableRecord, kw_only=True):
     _parts: Mapping[str, str]
     _ids: Mapping[str, str]
     _places: dict[Place, int] = field(default_factory=dict[Place, int])
+    _seconds: dict[tuple[int, str, int], float | None] = field(
+        default_factory=dict[tuple[int, str, int], float | None]
+    )
 
     @classmethod
     def read(cls, path: Path, max_age_s: float | None = None) -> CassetteSource:
@@ -253,9 +257,11 @@ class CassetteSource(MutableRecord, kw_only=True):
                 result=result,
                 error=error,
             )
+            self._seconds[record.trial, record.key, record.nth] = tool.duration_s
             yield record
             if tool.scrubbed:
                 key = digest("tool", tool.name, arguments)
+                self._seconds[record.trial, key, record.nth] = tool.duration_s
                 yield ToolRecord(
                     trial=record.trial,
                     name=tool.name,
@@ -265,6 +271,10 @@ class CassetteSource(MutableRecord, kw_only=True):
                     result=result,
                     error=error,
                 )
+
+    def tool_seconds(self, record: ToolRecord) -> float | None:
+        """How long a recorded call of a tool took."""
+        return self._seconds.get((record.trial, record.key, record.nth))
 
     def trial(self, place: int) -> TrialResult | None:
         """Nothing: a cassette has no results."""

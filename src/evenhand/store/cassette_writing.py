@@ -19,6 +19,7 @@ from evenhand.core.run import SHORT_ID, CallRecord, ToolRecord
 from evenhand.core.scripted import journaled_name, without_port
 from evenhand.core.scrubbing import named_secrets, scrubbed, scrubbed_text
 from evenhand.core.secrets import HIDDEN, Secrets, known
+from evenhand.core.step import record_of
 from evenhand.core.variant import Variant
 from evenhand.store.cassette import (
     PART,
@@ -31,7 +32,7 @@ from evenhand.store.cassette import (
     Place,
     is_cassette,
 )
-from evenhand.store.recordings import NEVER_SENT, is_scripted, variant_ids
+from evenhand.store.recordings import NEVER_SENT, is_scripted, seconds_of_tools, variant_ids
 from evenhand.store.replacing import replace_file
 from evenhand.store.runfile import RunFile
 
@@ -71,7 +72,18 @@ def cassette_of(
         _call(record, key, places[record.start.trial], hidden, scripted=scripted)
         for key, record in requests
     ]
-    tools = [_tool(record, places[record.trial], hidden) for record in used]
+    seconds = {
+        place: seconds_of_tools(run.kept_steps(place) or ()) for place in {t.trial for t in used}
+    }
+    tools = [
+        _tool(
+            record,
+            places[record.trial],
+            hidden,
+            seconds[record.trial].get(record_of("tool", record.key, record.nth)),
+        )
+        for record in used
+    ]
     if not calls and not tools:
         raise UsageError(
             f"run {meta.id[:SHORT_ID]} asked nothing that a cassette could answer",
@@ -186,7 +198,7 @@ def _call(
     )
 
 
-def _tool(record: ToolRecord, place: Place, hidden: Secrets) -> CassetteTool:
+def _tool(record: ToolRecord, place: Place, hidden: Secrets, seconds: float | None) -> CassetteTool:
     arguments = cast("dict[str, Any]", decode(record.arguments))
     clean = cast("dict[str, Any]", hidden.inside(scrubbed(arguments)))
     outcome = {"error": hidden.inside(scrubbed(decode(record.error)))} if record.error else {}
@@ -197,6 +209,7 @@ def _tool(record: ToolRecord, place: Place, hidden: Secrets) -> CassetteTool:
         key=record.key,
         nth=record.nth,
         arguments=clean,
+        duration_s=None if seconds is None else round(seconds, 6),
         scrubbed=clean != arguments,
         **value,
         **outcome,

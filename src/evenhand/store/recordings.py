@@ -17,7 +17,7 @@ from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, CallRecord, RunMeta, ToolRecord, TrialResult
 from evenhand.core.scripted import journaled_name
-from evenhand.core.step import Step
+from evenhand.core.step import Step, record_of
 from evenhand.core.variant import Variant, identities
 from evenhand.store.calls import EndedCall
 from evenhand.store.encoding import written_case
@@ -25,6 +25,7 @@ from evenhand.store.journal import GIVEN_UP
 from evenhand.store.runfile import RunFile
 
 TEXTS_AT_HAND = 2_000
+TRIALS_AT_HAND = 200
 SMALL = 64_000_000
 """Bytes: all texts of a run file that is no larger are read at once, and not one by one as they are wanted."""
 NEVER_SENT = frozenset({GIVEN_UP, "budget", "not-recorded"})
@@ -90,6 +91,10 @@ class RecordingSource(Protocol):
         """The recorded calls of tools, in the order in which they were made."""
         ...
 
+    def tool_seconds(self, record: ToolRecord) -> float | None:
+        """How long a recorded call of a tool took; None where that isn't known."""
+        ...
+
     def trial(self, place: int) -> TrialResult | None:
         """What the trial at this place came to; None where that isn't known."""
         ...
@@ -127,6 +132,7 @@ class RunSource:
         small = path.stat().st_size <= SMALL
         self._calls = dict(self._run.numbered()) if small else {}
         self._read = functools.lru_cache(TEXTS_AT_HAND)(self._run.call)
+        self._seconds = functools.lru_cache(TRIALS_AT_HAND)(self._seconds_of_tools)
 
     def places(self) -> Iterable[RecordedPlace]:
         """The settled trials."""
@@ -153,6 +159,13 @@ class RunSource:
         """The recorded calls of tools."""
         return self._run.tools()
 
+    def tool_seconds(self, record: ToolRecord) -> float | None:
+        """How long a recorded call of a tool took, as its trial's steps say."""
+        return self._seconds(record.trial).get(record_of("tool", record.key, record.nth))
+
+    def _seconds_of_tools(self, place: int) -> dict[str, float | None]:
+        return seconds_of_tools(self.steps(place))
+
     def trial(self, place: int) -> TrialResult | None:
         """What the trial at this place came to."""
         return self._run.trial(place)
@@ -164,6 +177,11 @@ class RunSource:
     def close(self) -> None:
         """Lets go of the file."""
         self._run.close()
+
+
+def seconds_of_tools(steps: Iterable[Step]) -> dict[str, float | None]:
+    """How long the recorded calls of tools among a trial's steps took, by what `record_of` names them."""
+    return {step.record: step.duration_s for step in steps if step.record.startswith("tool:")}
 
 
 def variant_ids(variants: Sequence[Variant]) -> list[str]:
@@ -212,6 +230,7 @@ class Recordings:
             self._tools.setdefault(tool.key, []).append(tool)
             self._tools_of.setdefault(tool.trial, []).append(tool)
         self.read, self.trial, self.steps = source.call, source.trial, source.steps
+        self.tool_seconds = source.tool_seconds
 
     @property
     def empty(self) -> bool:

@@ -271,12 +271,17 @@ def matching(known: Iterable[Path], ref: str) -> list[Path]:
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
-def find(start: Path, ref: str | None) -> Path:
+def find(start: Path, ref: str | None, *, ended: bool = False) -> Path:
     """The run meant by somebody who stands in `start`: an id, the start of one, a file, or the latest for None.
 
     `latest~1` is the one before the latest, as in git. The latest is never a probe, a tryout, a check of canaries or
     one that prepared a dataset: those are found by their ids.
     An imported run is found by the whole of the id that it had in promptfoo, too.
+
+    Args:
+        start: Where they stand.
+        ref: What they wrote.
+        ended: The latest is none that is still being written: who asks may be one of its trials.
 
     Raises:
         UsageError: There is none, or more than one.
@@ -307,7 +312,7 @@ def find(start: Path, ref: str | None) -> Path:
         )
     back = runs_back(ref)
     if ref is None or back is not None:
-        return _latest(known, back or 0)
+        return _latest(known, back or 0, ended=ended)
     named = ref.startswith("eval-")
     meant = [p for p in known if _imported_as(p) == ref] if named else matching(known, ref)
     if len(meant) == 1:
@@ -365,13 +370,15 @@ def another_kind(path: Path) -> str:
     return ""
 
 
-def _latest(known: Sequence[Path], back: int) -> Path:
+def _latest(known: Sequence[Path], back: int, *, ended: bool) -> Path:
     """The newest run that asked about a system, or one before it. One that cannot be read may be it."""
     there = 0
     ids: set[str] = set()
     for path in known:
         try:
             with RunFile.open(path) as run:
+                if ended and run.alive:
+                    continue
                 # A copy is the same run once more, and not the one before.
                 there += not run.meta.is_judge_check and run.meta.id not in ids
                 ids.add(run.meta.id)
@@ -384,6 +391,8 @@ def _latest(known: Sequence[Path], back: int) -> Path:
             f"there is no run latest~{back}: {'only 1 run is' if there == 1 else f'only {there:,} runs are'} there",
             hint=f"The earliest is {'latest' if there == 1 else f'latest~{there - 1}'}.",
         )
+    if ended:
+        raise UsageError(f"no run has ended in {known[0].parent}", hint="Run the evals first.")
     raise UsageError(
         f"there are only probes, audits, tryouts, checks of canaries and prepared datasets in {known[0].parent}",
         hint=f"Run the evals first, or name one of these: {known[0].stem}",

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import field
 
+from evenhand.analysis.comparison.case_content import compared_parts, derived_content
 from evenhand.core.cascade import JOINS
 from evenhand.core.definition import CODE, UNKNOWN, Definition, brief
 from evenhand.core.json_shapes import is_array, is_mapping
@@ -21,8 +22,6 @@ from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Scale, State
 
-PARTS = ("input", "expected", "vars", "context", "tags", "rule")
-"""What a case says, in the order in which it is told; the rule decides its verdict and score alone."""
 _BROKEN_OFF = "Raised"
 """The scorer of what could not be asked."""
 _CONDITION = "Stated"
@@ -135,7 +134,7 @@ class CaseTests:
         content: Mapping[str, str] = trial.content
         if not content:
             self.recorded = False
-            content = _derived(trial, imported=bool(self.imported))
+            content = derived_content(trial, imported=bool(self.imported))
         self.says_something = self.says_something or bool(content)
         for part, letters in content.items():
             numbers = self._parts.get(part)
@@ -166,9 +165,10 @@ class CaseTests:
         numbers = self._parts.get(name)
         return numbers[place] if numbers is not None and place < len(numbers) else 0
 
-    def has(self, part: str) -> bool:
-        """Whether some case says something in a part."""
-        return part in self._parts
+    @property
+    def parts(self) -> Collection[str]:
+        """The parts in which some case says something."""
+        return self._parts.keys()
 
     def signature_number(self, place: int) -> int:
         """A number for what the case at this place was asked; 0 where that isn't known."""
@@ -230,15 +230,7 @@ class TestChanges:
         one_run: bool = False,
     ) -> None:
         self._first, self._second = first, second
-        # Nobody knows of an earlier version's runs what was filled into a case on the way.
-        alike = first.recorded is second.recorded
-        known = PARTS if alike else ("input", "expected")
-        known = () if one_run else known
-        # A baseline of an earlier version has no texts at all.
-        exists = any if first.recorded and second.recorded else all
-        self._compared = [
-            part for part in known if exists(side.has(part) for side in (first, second))
-        ]
+        self._compared = [] if one_run else list(compared_parts(first, second))
         self._imported = bool(first.imported or second.imported)
         self._known: dict[tuple[int, int], list[Change]] = {}
         passed: dict[tuple[int, int], list[int]] = {}
@@ -573,18 +565,6 @@ def _prompt_of(metadata: Mapping[str, object]) -> str:
     return brief(prompts) if all(prompts) and prompts else ""
 
 
-def _derived(trial: TrialResult, *, imported: bool) -> dict[str, str]:
-    """What a case says, of a run that doesn't have its digests."""
-    content: dict[str, str] = {}
-    if trial.input is not None:
-        content["input"] = brief(trial.input)
-    if trial.expected is not None:
-        content["expected"] = brief(trial.expected)
-    if trial.vars and (trial.input is None or not imported):
-        content["vars"] = brief(trial.vars)
-    return content
-
-
 def _reach(numbers: array[int], place: int) -> None:
     if place >= len(numbers):
         numbers.frombytes(bytes(numbers.itemsize * (place + 1 - len(numbers))))
@@ -592,6 +572,6 @@ def _reach(numbers: array[int], place: int) -> None:
 
 def case_digest(trial: TrialResult) -> str:
     """What a trial's case is called and says, as a short digest: the same one in all runs that have the case so."""
-    content = trial.content or _derived(trial, imported=False)
+    content = trial.content or derived_content(trial, imported=False)
     texts = {part: letters for part, letters in content.items() if part != "rule"}
     return brief([trial.case, texts])

@@ -20,6 +20,7 @@ from evenhand.analysis.comparison.case_tests import Change, TestChanges
 from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
 from evenhand.analysis.comparison.comparison_sides import Side
 from evenhand.analysis.comparison.regraded_outputs import RegradedOutputs
+from evenhand.core.definition import USER
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.plan import Selection
@@ -226,7 +227,7 @@ class Likeness:
 
 def part_words(parts: Sequence[str]) -> str:
     """What a case says otherwise, in words: `another input and other tags`."""
-    words = [_WORDS[part] for part in parts]
+    words = list(dict.fromkeys(_WORDS[part.partition(" ")[0]] for part in parts))
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
@@ -236,6 +237,7 @@ _WORDS = {
     "vars": "other variables",
     "context": "another context",
     "tags": "other tags",
+    USER: "another user",
     "rule": "another rule",
 }
 

@@ -129,7 +129,7 @@ class _FunctionAgent(MutableRecord):
             # What it is given is its own: what it makes of its list is not what was said.
             history = self.history = self.history or []
             history += [{"role": m.role, "content": m.content} for m in messages[len(history) :]]
-            argument = list(history)
+            argument = [dict(one) for one in history]
         result = await called(self.trial, functools.partial(self.function, argument), name=name)
         return _reply(result, name)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.arguments import checked, checked_class
+from evenhand.core.definition import brief
 from evenhand.core.errors import SimulatorError, UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.json_shapes import as_mapping, is_whole
@@ -25,6 +26,7 @@ from evenhand.doors.conversations.checking import TurnChecks
 from evenhand.doors.conversations.fault import Fault
 from evenhand.doors.conversations.talk import Ended, Talk
 from evenhand.doors.conversations.turn_judge import METRIC, Ruled, StaysInRole
+from evenhand.doors.conversations.user_digests import digests_of_user
 from evenhand.doors.conversations.users import Said, UserSession, called, named, user_of
 from evenhand.engine.trial import LiveTrial, present
 
@@ -152,6 +154,12 @@ class _UnderWay:
         for message in conversation.start.messages:
             self._add(message.role, str(message.content))
         self._judge = self._user.turn_judge
+        if trial is not None:
+            start, turns = conversation.start, conversation.max_turns
+            digests = digests_of_user(conversation.user, start, turns, trial.judge)
+            for part, own in digests.items():  # of several conversations, each counts
+                earlier = trial.content.get(part)
+                trial.content[part] = own if earlier is None else brief([earlier, own])
 
     async def run(self) -> Talk:
         ended: Ended = "open"

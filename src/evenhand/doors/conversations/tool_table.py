@@ -95,14 +95,14 @@ class ToolTable(Toolbox):
 
 
 def run_path(run: str | Path) -> Path:
-    """The file of a run that is named by its file, its id or `latest`.
+    """The file of a run that is named by its file, its id or `latest`, which in a trial is never its own run.
 
     Raises:
         UsageError: There is none.
     """
     if isinstance(run, Path):
         return run
-    return find(Path.cwd(), run)
+    return find(Path.cwd(), run, ended=True)
 
 
 def _results(name: str, rows: object) -> dict[str, list[Any]]:

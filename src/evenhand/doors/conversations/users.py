@@ -70,6 +70,8 @@ class User(Protocol):
 class ScriptedUser:
     """A user that says these lines, one after the other, and then ends the conversation.
 
+    A conversation that goes on from an earlier one goes on in its script, where the user said the same lines there.
+
     Raises:
         UsageError: There are none, or one is no text or empty.
     """
@@ -97,11 +99,13 @@ class _Script:
 
     def __init__(self, lines: tuple[str, ...]) -> None:
         self._lines = lines
-        self._next: int | None = None  # counted once: an earlier conversation may have begun it
+        self._next: int | None = None
 
     async def say(self, talk: Talk, faulty: tuple[str, Sequence[Fault]] | None) -> Said | None:
         del faulty
-        at = talk.turns if self._next is None else self._next
+        if self._next is None:  # an earlier conversation may have begun it
+            self._next = talk.turns if goes_on(talk, self._lines, "script") else 0
+        at = self._next
         self._next = at + 1
         return Said(self._lines[at]) if at < len(self._lines) else None
 
@@ -185,12 +189,14 @@ class _States:
         del faulty
         if not self._begun:  # it may go on from an earlier conversation
             self._begun = True
-            agent = ""
+            first, agent, lines = self._state, "", list[str]()
             for message in talk.messages:
                 if message.role == "assistant":
                     agent = str(message.content)
-                else:
-                    await self._next(agent)
+                elif (turn := await self._next(agent)) is not None:
+                    lines.append(turn.text)
+            if not goes_on(talk, lines, "user's states"):
+                self._state = first
         return await self._next(talk.answer)
 
     async def _next(self, agent: str) -> Said | None:
@@ -210,6 +216,32 @@ class _States:
             )
         self._state = cast("State | None", pair[1])
         return Said(spoken_text(pair[0], name))
+
+
+def goes_on(talk: Talk, lines: Sequence[str], what: str) -> bool:
+    """Whether a conversation that was begun goes on with these lines: they begin with what the user said in it.
+
+    Where nothing of it is in them, they all are still to be said.
+
+    Args:
+        talk: What was said before.
+        lines: What the user says, first to last.
+        what: What they are called.
+
+    Raises:
+        UsageError: Some of what was said is in them, and some isn't.
+    """
+    turns = [message.content for message in talk.messages if message.role == "user"]
+    same = [turn == line for turn, line in zip(turns, lines, strict=False)]
+    if all(same):
+        return bool(same)
+    if any(same):
+        at = same.index(False)
+        raise UsageError(
+            f"Conversation: turn {at + 1} of start is {turns[at]!r:.60}, and {lines[at]!r:.60} in the {what}",
+            hint="Go on from a conversation with the same user, or begin with other words.",
+        )
+    return False
 
 
 def user_of(user: object) -> User:

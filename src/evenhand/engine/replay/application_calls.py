@@ -95,7 +95,8 @@ class Tools(Record, frozen=True):
                 replace(record, result=known.result, error=known.error, replayed=True)
             )
             if step is not None:
-                trial.step_ended(step, **ended(known))
+                seconds = replay.recordings.tool_seconds(known)
+                trial.step_log.replayed(step, seconds, **ended(known))
         elif not replay.asks:
             raise missed(trial, replay.missed_tool(trial, name, data))
         return Begun(record, known, step)

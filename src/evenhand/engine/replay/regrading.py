@@ -48,6 +48,8 @@ class Regrade(Replay):
         super().__init__(recordings, variants, lambda: recordings.which, hint=_HINT)
         self._variants.update(_paired(variants, recordings.header.variants))
         self._asked: dict[tuple[int, str], int] = {}
+        self._following: set[int] = set()
+        """The trials whose simulated user was asked the very same as when it was recorded."""
 
     @staticmethod
     def over(recordings: Recordings, plan: Plan) -> Regrade:
@@ -62,6 +64,12 @@ class Regrade(Replay):
             return None
         number = self._number(start.trial, start.role)
         recorded = super().answer(trial, start, request)
+        if start.role == "simulator":
+            # It is asked what was said before: where that is no longer the same, its next turn answers something else.
+            if recorded is None and start.trial in self._following:
+                return None
+            if recorded is not None:
+                self._following.add(start.trial)
         if recorded is not None:
             return recorded
         place = self.place(trial)
@@ -90,13 +98,15 @@ class Regrade(Replay):
     def missed(
         self, trial: LiveTrial, role: CallRole, provider: str, request: Request
     ) -> NotRecorded:
-        del role, request
+        del request
         source, place = self.recordings.header.name, self.place(trial)
         result = None if place is None else self.recordings.trial(place)
         if place is None:
             what = f"{source} has no output of this case, variant and repeat"
         elif result is not None and result.error is not None:
             what = f"{source} has no output here: it ended in {result.error.slug}"
+        elif role == "simulator" and trial.planned.index in self._following:
+            what = f"the conversation takes another course than in {source}: its user is asked something else"
         else:
             what = f"{source} has no further answer of {provider} for this trial"
         return NotRecorded(what, hint=_HINT)

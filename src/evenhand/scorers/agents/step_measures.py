@@ -108,6 +108,12 @@ class StepDuration(Question):
         for step in steps:
             if step.started_s is None:
                 continue
+            if (
+                step.record.startswith("tool:")
+                and step.status != "unknown"
+                and step.duration_s is None
+            ):
+                raise ScoreError(f"the recording doesn't say how long the tool {step.name} took")
             began.append(step.started_s)
             if step.duration_s is not None or step.kind == "message":
                 ended.append(step.started_s + (step.duration_s or 0.0))

@@ -115,6 +115,71 @@ def test_states_follow_each_other_by_what_the_agent_says(tried: Callable[..., An
     assert [o.outcome for o in trial.outcomes] == ["pass", "pass"], trial.outcomes
 
 
+def test_what_was_said_before_takes_no_lines_from_a_user_who_did_not_say_it(
+    tried: Callable[..., Any],
+):
+    """The conversation goes on in a script, or in states, that begin as it did; otherwise all of them is said."""
+
+    def asks(agent: str) -> Any:
+        return "one", ends
+
+    def ends(agent: str) -> Any:
+        return "two", None
+
+    async def eval_(expect: Expect) -> None:
+        for user in (["one", "two"], StatefulUser(asks)):
+            for turns, rest in ((["one"], ["two"]), (["Hi"], ["one", "two"]), ([], ["one", "two"])):
+                start = [pair for turn in turns for pair in (("user", turn), ("assistant", "yes"))]
+                talk = await Conversation(echo, user, start=start).run()
+                said = [m.content for m in talk.messages if m.role == "user"]
+                expect(said == [*turns, *rest], "says what is left", said=said)
+            other = [("user", "one"), ("assistant", "yes"), ("user", "2"), ("assistant", "yes")]
+            with pytest.raises(UsageError, match="turn 2 of start is '2', and 'two' in the"):
+                await Conversation(echo, user, start=other).run()
+
+    (trial,) = tried(eval_)
+    assert [o.outcome for o in trial.outcomes] == ["pass"] * 6, trial.outcomes
+
+
+def test_what_an_agent_makes_of_its_messages_is_not_what_was_said(tried: Callable[..., Any]):
+    """What an agent makes of its messages is not what was said, and not what it is given in its next turn."""
+
+    def agent(messages: list[dict[str, str]]) -> str:
+        messages[-1]["content"] += "!"
+        return " ".join(m["content"] for m in messages if m["role"] == "user")
+
+    async def eval_(expect: Expect) -> None:
+        talk = await Conversation(agent, ["one", "two", "three"]).run()
+        expect(talk.answer == "one two three!", "is given what was said", said=talk.answer)
+
+    (trial,) = tried(eval_)
+    assert trial.outcome == "pass", trial.outcomes
+
+
+def test_the_latest_run_is_not_the_one_that_asks_for_it(
+    tried: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The latest run is not the one that asks for it, whose conversations are under way."""
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path))
+
+    async def talks(expect: Expect) -> None:
+        talk = await Conversation(echo, ["one"]).run()
+        expect(talk.turns == 1, "one turn")
+
+    async def goes_on(expect: Expect) -> None:
+        with pytest.raises(UsageError, match="no run has ended"):
+            Conversation.recorded("latest", "one")
+        expect(True, "there is none")
+
+    async def looks(expect: Expect) -> None:
+        await Conversation(echo, ["three"]).run()
+        expect(Conversation.recorded("latest", "one").request == "one", "the run before")
+
+    for eval_ in (goes_on, talks, looks):
+        (trial,) = tried(eval_)
+        assert trial.outcome == "pass", trial.outcomes
+
+
 def test_a_conversation_ends_when_the_turns_are_used_up_or_the_agent_is_done(
     tried: Callable[..., Any],
 ):
@@ -129,7 +194,9 @@ def test_a_conversation_ends_when_the_turns_are_used_up_or_the_agent_is_done(
         greeted = Conversation(echo, ["Bye"], start=[("assistant", "Hello!"), ("user", "Hi")])
         said = [m.content for m in (await greeted.run()).messages]
         expect(
-            said == ["Hello!", "Hi", "2: Hi"], "the last word of the start is answered", said=said
+            said == ["Hello!", "Hi", "2: Hi", "Bye", "4: Bye"],
+            "the last word of the start is answered, and then all lines are said",
+            said=said,
         )
 
     (trial,) = tried(eval_)
@@ -300,7 +367,9 @@ def test_a_conversation_goes_on_from_an_earlier_run(tried: Callable[..., Any], t
 
     async def second(expect: Expect) -> None:
         start = Conversation.recorded(path, "one").before_answer(2)
-        talk = await Conversation(lambda text: "new " + text, ["-", "-", "end"], start=start).run()
+        talk = await Conversation(
+            lambda text: "new " + text, ["one", "two", "end"], start=start
+        ).run()
         said = [m.content for m in talk.messages]
         expect(said == ["one", "1: one", "two", "new two", "end", "new end"], "goes on", said=said)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,13 +12,16 @@ from typing import Any
 import pytest
 
 from evenhand import Case, EvalSet, Expect, run
-from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.encoding import digest
+from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.run import TrialResult
 from evenhand.core.score import check
+from evenhand.core.step import Step
 from evenhand.doors.recording import tool
 from evenhand.engine import door
 from evenhand.engine.door import Settings
+from evenhand.scorers import StepDuration
 from evenhand.store.recordings import Recordings, RunSource
 from evenhand.store.runfile import RunFile
 from evenhand.testing import example
@@ -162,6 +166,41 @@ def test_a_trial_under_another_name_is_given_no_result_that_may_be_anothers(tmp_
             assert first.totals().passed == 2
         with run(counts(place, "new"), home=tmp_path, cassette=cassette) as again:
             assert [trial.outcome for trial in trials(again.path)] == [outcome, outcome], place
+
+
+async def test_a_tool_takes_as_long_in_a_replay_as_when_it_ran(tmp_path: Path):
+    """It isn't run, and no bound of time is met for that; where nobody recorded how long it took, that is an error."""
+
+    @tool
+    def slow() -> str:
+        time.sleep(0.2)
+        return "late"
+
+    evals = EvalSet("slow", data=[{"id": "a"}])
+
+    @evals.eval
+    def waits(expect: Expect) -> None:
+        slow()
+        expect(expect.steps, StepDuration(), at_most=0.1)
+
+    cassette = tmp_path / "slow.cassette"
+    with run(evals, home=tmp_path, cassette=cassette) as first:
+        assert first.totals().failed == 1
+    with run(evals, home=tmp_path, cassette=cassette) as again:
+        assert again.totals().failed == 1
+    for path in (first.path, again.path):
+        recordings = Recordings(RunSource(path))
+        (record,) = recordings.calls_of_tool(digest("tool", "slow", b"{}"), 0)
+        assert (recordings.tool_seconds(record) or 0) >= 0.2, path
+        recordings.close()
+
+
+def test_steps_of_tools_whose_recording_does_not_say_how_long_they_took_have_no_duration():
+    """Steps of tools whose recording doesn't say how long they took have no duration, which is an error and not 0."""
+    step = Step("tool", "slow", status="ok", started_s=0.0, record="tool:a:0")
+    other = Step("tool", "find", status="ok", started_s=1.0, duration_s=1.0)
+    with pytest.raises(ScoreError, match="doesn't say how long the tool slow took"):
+        StepDuration().score([step, other])
 
 
 @pytest.mark.parametrize("value", [(1, 2), {1: "a"}, {"a"}, object(), float("nan")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from evenhand.core.variant import Variant
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.engine.replay.answering import recorded_error
+from evenhand.scorers import StepDuration
 from evenhand.store.recordings import Recordings, RunSource
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted, example, example_of
@@ -263,3 +265,20 @@ def test_a_recorded_error_is_of_its_own_kind_again():
     assert len(kinds) > 10
     ends = [CallEnd(b"", "provider", error=kind.slug, message="no") for kind in kinds]
     assert [type(recorded_error(end)) for end in ends] == kinds
+
+
+async def test_answers_that_came_at_once_take_as_long_in_a_replay(tmp_path: Path):
+    """Three that were asked for at once, and one after them, took twice as long as one."""
+    model = sampled(latency_s=0.2)
+
+    async def body(trial: Trial) -> object:
+        lent = trial.model(model, "subject")
+        await asyncio.gather(*(lent.generate(f"question {n}") for n in range(3)))
+        await lent.generate("and the last one")
+        return StepDuration().score(None, trial).value
+
+    plan = example(1, body, providers=(model,))
+    first = await ran(plan, tmp_path)
+    for path in (first, await ran(plan, tmp_path, first)):
+        (seconds,) = outputs(path)
+        assert 0.39 < seconds < 0.59, seconds
