@@ -149,6 +149,8 @@ class RunMeta(Record, frozen=True):
         settings, terms = self.settings, self.settings.get("gate")
         if terms and not isinstance(terms, Mapping):  # of an earlier version
             return False
+        if PREPARES in settings:  # `evenhand data` continues these
+            return False
         return "asked" in settings or isinstance(settings.get("skill"), Mapping)
 
     @property
