@@ -527,7 +527,7 @@ EDITS: dict[str, tuple[tuple[str, str], list[tuple[str, str]]]] = {
     "the text of another axis": (("Be warm.", "Be cold."), [("prompt", "warm edited")]),
     "one case": (
         ('f"item {i}"', 'f"item {i}" if i else "another"'),
-        [("data", "1 case with other texts")],
+        [("data", "1 case with another input")],
     ),
     "a judge's question": (("is polite", "is kind"), [("judge", "another prompt for polite")]),
     "a check": (('Contains("e")', 'Contains("y")'), [("expectation", "")]),

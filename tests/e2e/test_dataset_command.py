@@ -114,6 +114,55 @@ def test_cases_are_written_from_documents(typed: Typed, tmp_path: Path):
     assert "Traceback" not in done.stderr
 
 
+def test_a_dataset_is_enriched_and_written_offline_as_other_commands_run(
+    typed: Typed, tmp_path: Path
+):
+    """From the folder's offline.jsonl, for nothing; a model's replies are another attempt's."""
+    (tmp_path / "a.md").write_text("Paris. It lies on the Seine.")
+    enrich = ["enrich", "faq.csv", "--to", "rich.jsonl", "--judge", "openai:chat:gpt-5-mini"]
+    write = ["generate", "a.md", "--to", "new.jsonl", "--model", "openai:chat:gpt-5-mini"]
+    none = typed(*enrich, "--offline")
+    assert (none.returncode, "there is no offline.jsonl" in none.stderr) == (2, True)
+    facts = {**FACTS, "sub_questions": ["From the script?"]}
+    pair = {**PAIR, "answer": "from the script"}
+    rules = [
+        {"match": "You prepare what answers", "reply": json.dumps(facts)},
+        {"match": "Seine", "reply": json.dumps({"pairs": [pair]})},
+    ]
+    (tmp_path / "offline.jsonl").write_text("\n".join(map(json.dumps, rules)))
+    done = typed(*enrich, "--offline")
+    assert (done.returncode, "2 calls · replies scripted" in done.stdout) == (0, True), (
+        done.stdout + done.stderr
+    )
+    assert Dataset.read(tmp_path / "rich.jsonl")[0].metadata["sub_questions"] == [
+        "From the script?"
+    ]
+    assert typed(*write, "--offline").returncode == 0
+    assert [case.expected for case in Dataset.read(tmp_path / "new.jsonl")] == ["from the script"]
+    assert all(run.meta and run.meta.is_scripted for run in runs(tmp_path / ".evenhand"))
+    assert typed(*enrich).returncode == 0
+    assert Dataset.read(tmp_path / "rich.jsonl")[0].metadata["sub_questions"] != [
+        "From the script?"
+    ]
+
+
+def test_an_attempt_that_a_script_answered_is_not_continued_with_a_model(
+    typed: Typed, tmp_path: Path
+):
+    """Nor one with another script: what was answered would be a mixture."""
+    words = ["enrich", "faq.csv", "--to", "rich.jsonl", "--judge", "openai:chat:gpt-5-mini"]
+    for text in (
+        '{"match": "Paris", "reply": "no JSON"}',
+        '{"match": "Paris", "reply": "nor this"}',
+    ):
+        (tmp_path / "offline.jsonl").write_text(text)
+        assert typed(*words, "--offline").returncode == 3
+    assert typed(*words).returncode == 0
+    made = list(runs(tmp_path / ".evenhand"))
+    assert len(made) == 3
+    assert not any(run.meta and run.meta.can_resume for run in made)
+
+
 @pytest.mark.parametrize("to", ["no/x.csv", "x.xyz", "."])
 def test_where_nothing_can_be_written_nothing_is_paid_for(typed: Typed, tmp_path: Path, to: str):
     """The message comes before the calls, not after them."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
+from msgspec.structs import replace
 
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
@@ -38,6 +40,7 @@ _asking = OptionSet(
         help="Make no call that could take the cost past USD.",
     ),
     flag("--no-cache", help="Don't read or write the reply cache."),
+    flag("--offline", help="Answer from the folder's offline.jsonl."),
 )
 """The options of what asks models."""
 
@@ -199,9 +202,7 @@ def enrich(
     to: Path,
     judge: str | None,
     parts: str,
-    concurrency: int | None,
-    max_cost: float | None,
-    no_cache: bool,
+    **options: Any,
 ) -> int:
     """Find the facts that answers are measured against, and store them with the cases.
 
@@ -214,15 +215,17 @@ def enrich(
 
     look_for_place(to)
     data = _read(file)
-    prepared = find(
-        data,
-        judge=judge,
-        parts=[part.strip() for part in parts.split(",")],
-        source=file.absolute(),
-        settings=_settings(concurrency, max_cost, no_cache=no_cache),
-        to=to,
-    )
-    return _report(prepared, to, f"{prepared.asked_about:,} were asked about")
+    with _answering(options) as settings:
+        prepared = find(
+            data,
+            judge=judge,
+            parts=[part.strip() for part in parts.split(",")],
+            source=file.absolute(),
+            settings=settings,
+            to=to,
+        )
+    what = f"{prepared.asked_about:,} were asked about"
+    return _report(prepared, to, what, offline=options["offline"])
 
 
 @data.command(short_help="Write questions and their answers from documents.")
@@ -243,9 +246,7 @@ def generate(
     to: Path,
     model: str,
     per_document: int,
-    concurrency: int | None,
-    max_cost: float | None,
-    no_cache: bool,
+    **options: Any,
 ) -> int:
     """Write cases from DOCUMENTS (files and folders of text): questions, answers, and the passages that hold them.
 
@@ -256,26 +257,48 @@ def generate(
     from evenhand.doors.eval_sets.writing import look_for_place
 
     look_for_place(to)
-    prepared = write(
-        documents,
-        model=model,
-        per_document=per_document,
-        source=to.absolute().parent,
-        settings=_settings(concurrency, max_cost, no_cache=no_cache),
-        to=to,
-    )
+    with _answering(options) as settings:
+        prepared = write(
+            documents,
+            model=model,
+            per_document=per_document,
+            source=to.absolute().parent,
+            settings=settings,
+            to=to,
+        )
     if not len(prepared.data):
         _complain(prepared)
         tell(f"no pair could be used; {to} was not written")
         return NO_VERDICT
-    return _report(prepared, to, f"{prepared.dropped:,} dropped (duplicates, or quotes not found)")
+    what = f"{prepared.dropped:,} dropped (duplicates, or quotes not found)"
+    return _report(prepared, to, what, offline=options["offline"])
 
 
-def _settings(concurrency: int | None, max_cost: float | None, *, no_cache: bool) -> Settings:
+@contextlib.contextmanager
+def _answering(options: Mapping[str, Any]) -> Iterator[Settings]:
+    """Inside, replies come from models, or from the folder's offline.jsonl.
+
+    Yields:
+        How to run.
+    """
     from evenhand.engine.door import Settings
 
-    cache = False if no_cache else None
-    return Settings(concurrency=concurrency, cache=cache, max_cost_usd=max_cost)
+    settings = Settings(
+        concurrency=options["concurrency"],
+        cache=False if options["no_cache"] else None,
+        max_cost_usd=options["max_cost"],
+    )
+    if not options["offline"]:
+        yield settings
+        return
+    from evenhand.cli.offline import offline_answers, script_digest, unused_rules
+
+    folder = Path.cwd()
+    record = {"asked": {"offline": True}, "script": script_digest(folder)}
+    with offline_answers(folder) as script:
+        yield replace(settings, free=True, record=record)
+    for line in unused_rules(script, always=False):
+        tell(line)
 
 
 def _read(file: Path, *, stream: bool = False) -> Dataset:
@@ -285,10 +308,11 @@ def _read(file: Path, *, stream: bool = False) -> Dataset:
     return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() in _STREAMED)
 
 
-def _report(prepared: Prepared, to: Path, what: str) -> int:
+def _report(prepared: Prepared, to: Path, what: str, *, offline: bool) -> int:
     from evenhand.core.wording.words import count, money, safe
 
     cost = "cost unknown" if prepared.cost_usd is None else money(prepared.cost_usd)
+    cost = "replies scripted" if offline else cost
     click.echo(
         f"{safe(str(to))}: {count(len(prepared.data), 'case')} · {what} · {count(prepared.calls, 'call')} · {cost}"
     )

@@ -147,7 +147,7 @@ class RunMeta(Record, frozen=True):
     def can_resume(self) -> bool:
         """Whether its file says what it was made from; of a gate's, what that goes by, too."""
         settings, terms = self.settings, self.settings.get("gate")
-        if terms and not isinstance(terms, Mapping):  # of an earlier version
+        if PREPARES in settings or (terms and not isinstance(terms, Mapping)):
             return False
         return "asked" in settings or isinstance(settings.get("skill"), Mapping)
 

@@ -24,7 +24,7 @@ from evenhand.analysis.comparison.variants import (
 )
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.trust.calibrated import JudgedRate
-from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED, without_split
+from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED, stale_words, without_split
 from evenhand.core.wording.ink import UNBOUND
 from evenhand.core.wording.words import (
     clip,
@@ -36,7 +36,7 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.judged_rates import MANY, crowd_lines, crowded, doubt_about, stale_words
+from evenhand.render.judged_rates import MANY, crowd_lines, crowded, doubt_about
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 

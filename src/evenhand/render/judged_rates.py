@@ -21,6 +21,7 @@ from evenhand.analysis.trust.trust_rules import (
     NOT_CHECKED,
     ONE_METRIC,
     age,
+    stale_words,
     without_split,
 )
 from evenhand.core.errors import UsageError
@@ -262,17 +263,6 @@ def _uncorrected(one: JudgedRate) -> str:
         other = "other evals" if OTHER_EVALS in one.changed else "another judge"
         return f"{NOT_CHECKED}: the calibration is for {other}"
     return NOT_CHECKED
-
-
-def stale_words(changed: Sequence[str]) -> str:
-    """What makes a calibration stale, in words: a run of other cases than the labelled ones has changed no data.
-
-    >>> stale_words(["system", "data"]), stale_words(["data"]), stale_words(["criteria"])
-    ('other cases, and system changed', 'other cases', 'criteria changed')
-    """
-    others = [name for name in changed if name != "data"]
-    cases = ["other cases"] if len(others) < len(changed) else []
-    return ", and ".join([*cases, *([f"{', '.join(others)} changed"] if others else [])])
 
 
 def doubt_about(*rates: JudgedRate) -> str:

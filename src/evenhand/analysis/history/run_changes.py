@@ -9,6 +9,7 @@ is not noticed. Code that eval sets call leaves no trace in a run, but for that 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
@@ -17,7 +18,7 @@ from typing import Any, Literal
 from evenhand.analysis.comparison.case_judges import AskedJudges, judges_asked, other_settings
 from evenhand.analysis.comparison.case_tests import CaseTests, Change, TestChanges
 from evenhand.analysis.comparison.case_values import recorder_of
-from evenhand.analysis.comparison.same_test import change_words, chosen_by
+from evenhand.analysis.comparison.same_test import change_words, chosen_by, part_words
 from evenhand.analysis.summaries.column_names import file_names
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.judgements.judged_basis import name_alone
@@ -240,11 +241,11 @@ def _data_changes(
         yield f"{listed(edited)} edited"
     if before.chosen != now.chosen:
         yield f"the cases {now.chosen}" if now.chosen else "the cases were not chosen by outcome"
-    parts = [tests.of_case(*pair) for pair in common]
-    if texts := sum(bool(set(one) - {"tags"}) for one in parts):
-        yield f"{count(texts, 'case')} with other texts"
-    if tags := sum(one == ["tags"] for one in parts):
-        yield f"{count(tags, 'case')} with other tags"
+    others = Counter(part_words(parts) for pair in common if (parts := tests.of_case(*pair)))
+    for words, cases in others.most_common(NAMED):
+        yield f"{count(cases, 'case')} with {words}"
+    if rest := others.total() - sum(cases for _, cases in others.most_common(NAMED)):
+        yield f"{count(rest, 'other case')} edited"
 
 
 def _prompt_changes(before: Evidence, now: Evidence) -> Iterator[str]:

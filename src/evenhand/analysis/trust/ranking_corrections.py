@@ -36,6 +36,7 @@ from evenhand.analysis.trust.trust_rules import (
     bound_to,
     changed_since,
     evidence_of,
+    stale_words,
     without_split,
 )
 from evenhand.core.application_code import changed_code
@@ -82,7 +83,7 @@ class RankingCorrection(Record, frozen=True, kw_only=True):
             labels = f"{count(self.labels, 'label')}, {age(self.labelled_at)}"
             return f"corrected by {labels}{without_split(self.split, 'pair')}"
         if self.status == "stale":
-            return f"calibration is stale: {', '.join(self.changed)} changed"
+            return f"calibration is stale: {stale_words(self.changed)}"
         if self.verdict == "do not use":
             return "do not use this judge: see `evenhand calibrate`"
         if self.status == "fresh":

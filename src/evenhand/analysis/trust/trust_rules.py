@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
@@ -172,6 +172,17 @@ def changed_since(
     if earlier.models != evidence.models:
         alike["system"] = False
     return tuple(name for name in names if not alike.get(name))
+
+
+def stale_words(changed: Sequence[str]) -> str:
+    """What makes a calibration stale, in words: a run of other cases than the labelled ones has changed no data.
+
+    >>> stale_words(["system", "data"]), stale_words(["data"]), stale_words(["criteria"])
+    ('other cases, and system changed', 'other cases', 'criteria changed')
+    """
+    others = [name for name in changed if name != "data"]
+    cases = ["other cases"] if len(others) < len(changed) else []
+    return ", and ".join([*cases, *([f"{', '.join(others)} changed"] if others else [])])
 
 
 def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:

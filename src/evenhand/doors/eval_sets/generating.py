@@ -27,6 +27,7 @@ from evenhand.doors.eval_sets.preparing import (
     destination,
     earlier_attempt,
     kept_beside,
+    scripted,
     settled,
     written,
 )
@@ -103,7 +104,13 @@ def generate(
         str(place),
         data,
         _Writing(writer, per_document),
-        [data.fingerprint, str(per_document), writer.id, template("dataset/pairs").version],
+        [
+            data.fingerprint,
+            str(per_document),
+            writer.id,
+            template("dataset/pairs").version,
+            *scripted(settings),
+        ],
         models,
         config={
             "model": writer.id,

@@ -118,7 +118,13 @@ def enrich(
         str(place),
         data,
         _Enriching(models.judge, tuple(parts)),
-        [data.fingerprint, encode(list(parts)), models.judge.id, template("rag/facts").version],
+        [
+            data.fingerprint,
+            encode(list(parts)),
+            models.judge.id,
+            template("rag/facts").version,
+            *scripted(settings),
+        ],
         models,
         config={"parts": list(parts), "judge": models.judge.id, **destination(to)},
     )
@@ -177,6 +183,11 @@ class Earlier(Record, frozen=True):
 
     path: Path | None
     unwritten: bool
+
+
+def scripted(settings: Settings) -> list[str]:
+    """What tells an attempt that a script answers from one that asks models: neither continues the other."""
+    return [str(settings.record.get("script", ""))] if settings.free else []
 
 
 def destination(to: Path | None) -> Mapping[str, str]:

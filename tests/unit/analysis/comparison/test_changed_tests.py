@@ -369,7 +369,7 @@ def test_three_edited_cases_of_sixty_are_named_and_the_others_compared(tmp_path:
     assert outcome.verdict == "worse"
     assert "left out of passed: 3 cases with another expected value: c3, c4, c5" in outcome.notes
     (change,) = changes(evidence_of(before.file), evidence_of(now.file))
-    assert (change.kind, change.text) == ("data", "3 cases with other texts")
+    assert (change.kind, change.text) == ("data", "3 cases with another expected value")
 
 
 def test_added_cases_are_named_and_the_common_ones_compared(tmp_path: Path):

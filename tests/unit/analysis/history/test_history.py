@@ -119,7 +119,7 @@ async def test_each_kind_of_change_is_marked_where_it_happened(folder: Folder):
     await folder.add(
         [replace(t, vars={"x": "new"}) for t in trials(12, outcomes=judged("b"))], calls=[moved]
     )
-    assert folder.last() == {"data": "12 cases with other texts"}
+    assert folder.last() == {"data": "12 cases with other variables"}
     same = [replace(t, vars={"x": "new"}) for t in trials(12, outcomes=judged("b"))]
     await folder.add(same, [replace(PLAIN, prompt_raw="Say it: {{x}}")], calls=[moved])
     assert folder.last() == {"prompt": "plain edited"}

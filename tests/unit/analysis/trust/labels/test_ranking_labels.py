@@ -394,7 +394,7 @@ async def test_where_calibration_is_required_a_ranking_without_one_gives_no_verd
     fewer = await make_run(trials[:-3], VARIANTS[:3], **more)
     assert verdict_of(fewer) == "undecided"
     text = " ".join(map(str.strip, judged_lines(fewer, ["a", "b", "c"], 200)))
-    assert "calibration is stale: data changed" in text
+    assert "calibration is stale: other cases" in text
     assert "to calibrate again: evenhand label" in text
     chance = label(
         await make_run(trials, VARIANTS[:3], **more),
