@@ -140,9 +140,10 @@ class Contains(Question, Record, frozen=True, metaclass=CheckedRecord):
     ignore_case: bool = False
 
     def __post_init__(self) -> None:
-        several = isinstance(self.wanted, (list, tuple))
-        hint = "Write ContainsAny([…]) or ContainsAll([…])." if several else ""
-        need_text("Contains", "the text", self.wanted, hint)
+        if not isinstance(self.wanted, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+            several = isinstance(self.wanted, (list, tuple))
+            hint = "Write ContainsAny([…]) or ContainsAll([…])." if several else ""
+            need_text("Contains", "the text", self.wanted, hint)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:
