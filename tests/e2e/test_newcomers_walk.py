@@ -278,3 +278,11 @@ def test_the_command_that_init_names_runs_whatever_the_folder_is_called(
     monkeypatch.chdir(folder)
     assert evenhand("run", "--offline", "--no-progress").code == 1
     assert list(Path(".evenhand/runs").glob("*.db"))
+
+
+def test_labels_for_a_run_that_no_judge_judged_name_what_lists_the_others(evenhand: Run):
+    """The latest run may be another one than was meant, such as a session of pytest."""
+    evenhand("run", "shop_evals.py", "--no-progress")
+    ended = evenhand("label", "--draw", "2", "--to", "draw.csv")
+    assert "no judge gave a verdict in it" in ended.err
+    assert "`evenhand runs list`" in ended.err
