@@ -221,3 +221,68 @@ def test_the_run_before_the_latest_is_offered_for_gits_other_word(evenhand: Run)
     evenhand("run", "shop_evals.py", "--no-progress")
     assert "Did you mean 'latest~1'?" in evenhand("show", "latest^").err
     assert "Did you mean 'latest'?" in evenhand("show", "lates").err
+
+
+def test_a_script_without_a_rule_for_the_judge_shows_a_whole_reply_of_it_at_80_columns(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """However long the text is that was judged."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = EVALS.replace('EvalSet("shop", ', 'EvalSet("shop", judge="openai:gpt-5", ')
+    text = text.replace("EvalSet\n", "EvalSet\nfrom evenhand.scorers import Passes\n", 1)
+    judged = 'expect("Yes, gladly. " * 40, Passes("is polite"))'
+    text = text.replace('expect(case.input == "monday", "is open")', judged)
+    Path("shop_evals.py").write_text(text)
+    Path("offline.jsonl").write_text('{"match": "qqqqq", "reply": "x"}')
+    ended = evenhand("run", "shop_evals.py", "--offline", "--no-progress")
+    said = " ".join(ended.out.split())
+    assert re.search(r'Its reply is like \{"reasoning": .*"passes": .*\}', said), ended.out
+    assert "correct offline.jsonl" in said
+
+
+IMPORTS = """
+from evenhand import EvalSet
+from {name}.app import answer
+
+evals = EvalSet("own", data=[{{"id": "a", "input": "x"}}])
+
+
+@evals.eval
+def answers(case, expect):
+    expect(answer(case.input) == "x", "is right")
+"""
+
+
+def test_an_application_in_src_is_found_where_it_is(evenhand: Run):
+    """A layout that pytest is told of in pyproject.toml, and Python is not."""
+    Path("evals").mkdir()
+    Path("src/walk_shop").mkdir(parents=True)
+    Path("src/walk_shop/app.py").write_text("def answer(text):\n    return text\n")
+    Path("evals/own_evals.py").write_text(IMPORTS.format(name="walk_shop"))
+    told = evenhand("run", "evals").err
+    assert "It is in src: install the project (pip install -e .), or set PYTHONPATH=src." in told
+    Path("evals/own_evals.py").write_text(IMPORTS.format(name="walk_shoe"))
+    assert "as well. If it is a package, install it." in evenhand("run", "evals").err
+
+
+@pytest.mark.parametrize("folder", ["evals", "my-evals", "tests/evals"])
+def test_the_command_that_init_names_runs_whatever_the_folder_is_called(
+    evenhand: Run, folder: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Also one that is called as the folder in it, and from inside."""
+    ended = evenhand("init", folder, "--python")
+    assert f"next: evenhand run {folder} --offline" in ended.err + ended.out
+    assert (
+        evenhand("run", folder, "--offline", "--no-progress").code == 1
+    )  # one of its answers is bad
+    monkeypatch.chdir(folder)
+    assert evenhand("run", "--offline", "--no-progress").code == 1
+    assert list(Path(".evenhand/runs").glob("*.db"))
+
+
+def test_labels_for_a_run_that_no_judge_judged_name_what_lists_the_others(evenhand: Run):
+    """The latest run may be another one than was meant, such as a session of pytest."""
+    evenhand("run", "shop_evals.py", "--no-progress")
+    ended = evenhand("label", "--draw", "2", "--to", "draw.csv")
+    assert "no judge gave a verdict in it" in ended.err
+    assert "`evenhand runs list`" in ended.err

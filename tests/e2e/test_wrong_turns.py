@@ -612,7 +612,7 @@ def test_a_judge_that_no_scripted_reply_fits_says_what_one_is_like(evenhand: Run
     Path("offline.jsonl").write_text('{"match": "qqqqq", "reply": "x"}')
     evenhand("run", "shop_evals.py", "-k", "closes", "--offline", "--no-progress")
     shown = " ".join(evenhand("show", "latest", "closes:1").out.split())
-    assert 'its reply is like {"refusal": true, "sentences": [{"id": 1, "statements": [{' in shown
+    assert 'Its reply is like {"refusal": true, "sentences": [{"id": 1, "statements": [{' in shown
 
 
 def test_a_program_that_fails_without_a_word_leaves_no_colon_behind(evenhand: Run):

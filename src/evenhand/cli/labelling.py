@@ -170,7 +170,7 @@ class _Session:
             if metric in self.rules:
                 continue
             click.echo(
-                f"What makes an output pass {safe(metric)}? One or two sentences; Enter skips this."
+                f"{safe(metric)}: what makes an output pass? One or two sentences; Enter skips this."
             )
             self.rules[metric] = click.prompt("rule", default="", show_default=False)
             if self.rules[metric]:

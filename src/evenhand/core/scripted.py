@@ -20,6 +20,8 @@ _address: ContextVar[str] = ContextVar("scripted", default="")
 _ANY_PORT = re.compile(rb"http://127\.0\.0\.1:\d+")
 SCRIPTED = "models and judges answered from a script (--offline)"
 """What is said of a gate whose replies were scripted."""
+REPLY_LIKE = " · its reply is like "
+"""What stands in a script's answer before the shape that a reply would have."""
 SCRIPT_HAS_NO_PRICE = "scripted replies (--offline) have no price"
 """Why a bound on costs is not applicable."""
 NO_RULE = " has no rule for: "

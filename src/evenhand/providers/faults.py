@@ -21,7 +21,7 @@ from evenhand.core.errors import (
     UnknownModel,
 )
 from evenhand.core.json_shapes import is_object
-from evenhand.core.scripted import NO_RULE
+from evenhand.core.scripted import NO_RULE, REPLY_LIKE
 from evenhand.core.secrets import known, shown
 from evenhand.providers.http import HttpAnswer
 from evenhand.providers.refusals import error_codes
@@ -77,7 +77,9 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     message = f"{where}: {explanation}" if explanation else where
     # It says all, and which port of this machine it is at says nothing.
     if NO_RULE in explanation and host.startswith("127.0.0.1:"):
-        message = explanation
+        message, _, shape = explanation.partition(REPLY_LIKE)
+        hint = f"Its reply is like {shape}" if shape else ""
+        return BadRequest(message, hint=hint, status=status, body=body)
     if status == 402 or (status in (400, 403, 429) and _QUOTA.search(body)):
         return QuotaExhausted(
             message,

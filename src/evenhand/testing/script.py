@@ -23,7 +23,7 @@ from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping, is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.scripted import NO_RULE
+from evenhand.core.scripted import NO_RULE, REPLY_LIKE
 from evenhand.core.wording.words import clip
 from evenhand.testing.function_calls import ToolCalls, problems_of
 
@@ -235,7 +235,7 @@ class Script:
     def lacks(self, asked: ScriptedRequest) -> str:
         """That no rule fits a request, with the words that tell it from others."""
         self._refused += 1
-        shape = "" if asked.schema is None else f" · its reply is like {example_of(asked.schema)}"
+        shape = "" if asked.schema is None else f"{REPLY_LIKE}{example_of(asked.schema)}"
         return f"{self.file or 'the script'}{NO_RULE}{_excerpt(asked.text)}{shape}"
 
     def fault_for(self, key: str, attempt: int) -> str:

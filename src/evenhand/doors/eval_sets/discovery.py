@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import os
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -153,6 +154,15 @@ def _unknown(file: Path, named: Sequence[NamedModel]) -> Iterator[Problem]:
             yield Problem(str(file), model.line, 0, error.message, error.hint)
 
 
+def _where_else(project: Path, name: str) -> str:
+    """What to do about a module that was not found: in the project's `src`, where tests are told of it, it may be."""
+    source = project / "src"
+    if name and ((source / name).is_dir() or (source / f"{name}.py").is_file()):
+        there = near(source)
+        return f"It is in {there}: install the project (pip install -e .), or set PYTHONPATH={shlex.quote(there)}."
+    return f"Looked in {project} as well. If it is a package, install it."
+
+
 def _import_problems(file: Path, error: BaseException) -> list[Problem]:
     """What is wrong with a file that raised this while it was imported."""
     line = _line_in(file, error)
@@ -163,7 +173,7 @@ def _import_problems(file: Path, error: BaseException) -> list[Problem]:
     hint = ""
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, ModuleNotFoundError):
-        hint = f"Looked in {project_of(file)} as well. If it is a package, install it."
+        hint = _where_else(project_of(file), (error.name or "").partition(".")[0])
     elif isinstance(error, SyntaxError):
         hint = f"It is read by Python {sys.version_info[0]}.{sys.version_info[1]}, which Evenhand runs on here."
     elif frames and frames[-1].filename != str(file):

@@ -177,9 +177,13 @@ def settings_of(name: str, kind: type[S], folder: Path | None = None) -> S:
 def project_folder(folder: Path) -> Path:
     """The folder that eval files in this one belong to: the one above `evals`, or itself where there is none.
 
+    A folder that holds `evals` is itself the project, whatever its name or that of a folder above it.
+
     >>> project_folder(Path("shop/evals/returns")).as_posix()
     'shop'
     """
+    if (folder / "evals").is_dir():
+        return folder
     return next((one.parent for one in (folder, *folder.parents) if one.name == "evals"), folder)
 
 

@@ -235,7 +235,8 @@ def _judges(run: RunFile, metrics: Sequence[str]) -> list[JudgedMetric]:
     if not names:
         raise UsageError(
             f"run {run.meta.id}: no judge gave a verdict in it",
-            hint="A probe is of judged metrics: llm-rubric, Passes, Rating with a bound, and so on.",
+            hint="A probe is of judged metrics: llm-rubric, Passes, Rating with a bound, and so on. "
+            "Name a run that has one: `evenhand runs list`.",
         )
     refuse_unknown(metrics, names)
     return [one for one in judged.metrics.values() if not metrics or one.metric in metrics]

@@ -118,7 +118,8 @@ def judged_places(
     if not names:
         raise UsageError(
             f"run {run.meta.id}: no judge gave a verdict in it",
-            hint="Labels are for judged metrics: llm-rubric, Passes, Rating with a bound, and so on.",
+            hint="Labels are for judged metrics: llm-rubric, Passes, Rating with a bound, and so on. "
+            "Name a run that has one: `evenhand runs list`.",
         )
     known = [*names, *rankings]
     for metric in metrics:
