@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evenhand.core.decision import DecisionQuestion, request_of
-from evenhand.core.errors import BadRequest
+from evenhand.core.errors import BadRequest, UsageError
 from evenhand.core.message import Message, Prompt
 from evenhand.core.provider import Request
 from evenhand.engine.cascading import settings_in
@@ -146,6 +146,41 @@ def test_the_settings_of_a_request_are_the_same_whatever_is_asked(
             prompt = replace(prompt, decisions=request_of([question])[0])
         digests.add(settings_in(provider.request(prompt).identity))
     assert len(digests) == 1
+
+
+TOLD = ("system", "prompt", "instructions", "systemInstruction", "temperature", "tools")
+"""Keys of configs that change what a judge is told, or how it answers."""
+
+
+@pytest.mark.parametrize("id_", IDS.values(), ids=IDS)
+@pytest.mark.parametrize("key", TOLD)
+def test_what_of_a_config_changes_a_request_is_a_setting(
+    id_: str, key: str, fake: FakeProvider, folder: Path
+):
+    """With other words of its config it is another judge, whose verdicts are compared with none of this one's."""
+    if id_.startswith(("cascade:", "fallback:")):  # these send no request of their own
+        return
+    env = {**fake.env(), "HF_TOKEN": "hf", "LITELLM_API_BASE_URL": f"{fake.url}/v1"}
+    values = (0.25, 0.75) if key == "temperature" else ("Be brief.", "Be kind.")
+    for place in ("", "passthrough"):
+        requests: list[Request] = []
+        for value in values:
+            config = {place: {key: value}} if place else {key: value}
+            own = {**settings(id_, fake), **config}
+            try:
+                provider = create(id_.format(url=fake.url), config=own, env=env, base=folder)
+                prompt = Prompt.of("text")
+                if "generate" not in provider.tasks:
+                    prompt = replace(prompt, task=min(provider.tasks))
+                if prompt.task == "decide":
+                    question = DecisionQuestion(kind="yes_no", words="Is it?", about={"text": "x"})
+                    prompt = replace(prompt, decisions=request_of([question])[0])
+                requests.append(provider.request(prompt))
+            except UsageError:  # it has no such setting
+                return
+        if len({request.key for request in requests}) > 1:
+            digests = {settings_in(one.identity, with_code=True) for one in requests}
+            assert len(digests) == 2, place
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.json_shapes import as_mapping, is_object
+from evenhand.core.json_shapes import as_array, is_object
 
 ASKED = frozenset(
     "messages input inputs instances content contents prompt system instructions systemInstruction"
     " system_instruction state questions vars".split()
 )
 """Keys of a request that hold what is asked; the others are settings. A decision names its question by the output."""
+CONFIGURED = "configured"
+"""The key of an identity that lists those of these keys that a model's config wrote, and no prompt."""
 
 
 def settings_in(identity: bytes, *, with_code: bool = False) -> str:
@@ -31,18 +31,8 @@ def settings_in(identity: bytes, *, with_code: bool = False) -> str:
     if not is_object(body):  # of a program or a function
         left_out = ASKED if with_code else ASKED | {"code"}
         return digest(encode({key: value for key, value in request.items() if key not in left_out}))
-    # Of our own requests alone: an application's system prompt may have the question in it.
-    configured = _of_config(body) if "version" in request else set[str]()
+    # An application's request doesn't say so: its system prompt may have the question in it.
+    configured = as_array(request.get(CONFIGURED))
     return digest(
         encode({key: value for key, value in body.items() if key in configured or key not in ASKED})
     )
-
-
-def _of_config(body: Mapping[str, object]) -> set[str]:
-    """The keys that hold a system prompt of a model's config, as far as they tell: OpenAI's and Gemini's do.
-
-    OpenAI has another place for system messages. In Gemini's, what a config says has a role. Anthropic's one place
-    doesn't tell a config's words from a message's.
-    """
-    gemini = as_mapping(body.get("systemInstruction"))
-    return {"instructions", *(["systemInstruction"] if "role" in gemini else [])}

@@ -1,8 +1,9 @@
 """A chat API over HTTP: everything that vendors have in common. What differs is data, in a `Dialect`.
 
 What a request's identity holds: the address, the API version and the whole body, as canonical JSON. So two requests
-with the same identity ask the same thing, whatever key, label, time limit or retry policy they are sent with. What is
-sent has its keys in the order in which they were written: models answer in the order of a schema's properties.
+with the same identity ask the same thing, whatever key, label, time limit or retry policy they are sent with. Where a
+config has written what a prompt might have, such as a system prompt, it says so: that is a setting. What is sent has
+its keys in the order in which they were written: models answer in the order of a schema's properties.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from evenhand.core.message import CHATS, Message, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import MutableRecord, Record
+from evenhand.core.request_settings import ASKED, CONFIGURED
 from evenhand.core.scripted import NO_RULE, scripted_url
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
@@ -221,7 +223,11 @@ class ChatProvider(MutableRecord, kw_only=True):
             key, value = form
             payload = WithSchema(encode({**whole, key: value}, ordered=False), payload)
             body = identity_with_schema(whole, key, value, body)
-        identity = b"".join((self._prefix, body, self._suffix))
+        # Vendors have one place for both, so the body doesn't tell.
+        configured = sorted(ASKED & settings.keys() - content.keys())
+        named = encode({CONFIGURED: configured})[1:-1] if configured else b""
+        own = (b",", named) if named else ()
+        identity = b"".join((self._prefix, body, *own, self._suffix))
         if not beyond and hears(body):
             beyond = "sound"
         worst_usd = bound(None if beyond else self.price, len(body), limit)

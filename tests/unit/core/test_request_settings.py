@@ -13,25 +13,34 @@ from evenhand.providers.catalog import create
 
 RESPONSES = ("openai:responses:gpt-5-mini", "instructions")
 GEMINI = ("google:gemini-2.5-flash", "systemInstruction")
+CLAUDE = ("anthropic:claude-sonnet-4-5", "system")
+OLLAMA = ("ollama:chat:llama3", "system")
+STORED = ("openai:responses:gpt-5-mini", "prompt")
+CONFIGURED = [RESPONSES, GEMINI, CLAUDE, OLLAMA, STORED]
 
 
-def settings(model: str, prompt: str | Prompt, **config: object) -> str:
+def settings(model: str, prompt: str | Prompt, /, **config: object) -> str:
     """The digest of a request's settings."""
     provider = create(model, config=config, env={}, base=Path())
     asked = prompt if isinstance(prompt, Prompt) else Prompt.of(prompt)
     return settings_in(provider.request(asked).identity)
 
 
-@pytest.mark.parametrize(("model", "key"), [RESPONSES, GEMINI])
+@pytest.mark.parametrize(("model", "key"), CONFIGURED)
 def test_a_system_prompt_in_a_models_config_is_a_setting(model: str, key: str) -> None:
     """Another one makes another system; another question doesn't."""
     brief = settings(model, "Hello", **{key: "Be brief."})
     assert brief == settings(model, "What is this?", **{key: "Be brief."})
     assert brief != settings(model, "Hello", **{key: "Be kind."})
     assert brief != settings(model, "Hello")
+    passed_on = settings(model, "Hello", passthrough={key: "Be brief."})
+    assert passed_on != settings(model, "Hello", passthrough={key: "Be kind."})
 
 
-@pytest.mark.parametrize("model", [RESPONSES[0], GEMINI[0], "openai:chat:gpt-5-mini"])
+MODELS = [RESPONSES[0], GEMINI[0], CLAUDE[0], OLLAMA[0], "openai:chat:gpt-5-mini"]
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_a_system_message_of_a_prompt_is_no_setting(model: str) -> None:
     """It belongs to the prompt, and may have a case's texts in it."""
     first, second = (
@@ -41,14 +50,15 @@ def test_a_system_message_of_a_prompt_is_no_setting(model: str) -> None:
     assert settings(model, first) == settings(model, second) == settings(model, "Hello")
 
 
-def test_a_system_message_that_replaces_the_configs_is_no_setting() -> None:
-    """Gemini has one place for both."""
+@pytest.mark.parametrize(("model", "key"), [GEMINI, CLAUDE])
+def test_a_system_message_that_replaces_the_configs_is_no_setting(model: str, key: str) -> None:
+    """Gemini and Anthropic have one place for both."""
     first, second = (
         Prompt((Message("system", words), Message("user", "Hello")), "x")
         for words in ("Answer Ann.", "Answer Bo.")
     )
-    own = {GEMINI[1]: "Be brief."}
-    assert settings(GEMINI[0], first, **own) == settings(GEMINI[0], second, **own)
+    own = {key: "Be brief."}
+    assert settings(model, first, **own) == settings(model, second, **own)
 
 
 def test_an_applications_instructions_are_no_setting() -> None:
