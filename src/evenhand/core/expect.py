@@ -301,7 +301,7 @@ def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
         if unknown(o.outcome, o.score):
             open_names.add(o.metric)
         for name, weight in _weights(o).items():
-            value = o.score if name == o.metric else o.named[name]
+            value = o.score if name == o.metric else o.named.get(name)
             if value is not None:
                 by_name.setdefault(name, []).append((value, weight))
     means: dict[str, float] = {}
@@ -324,6 +324,8 @@ def named_weights(outcomes: Sequence[Outcome]) -> dict[str, float]:
 
 def _weights(o: Outcome) -> dict[str, float]:
     own = {o.metric: o.weight} if o.metric else {}
-    if not o.named:
+    if not o.named and not o.named_weights:
         return own
-    return own | {name: o.weight * o.named_weights.get(name, 1.0) for name in o.named} | own
+    # A name may have a weight and no number: that of an assertion in a set, which weighs nothing.
+    names = {**o.named, **o.named_weights}
+    return own | {name: o.weight * o.named_weights.get(name, 1.0) for name in names} | own

@@ -87,7 +87,8 @@ class Selector:
             texts = (description, *(str(value) for value in values))
             if not any(map(self._filter.search, texts)):
                 return False
-        return self._pattern is None or bool(self._pattern.search(description))
+        # As in promptfoo, a pattern never takes a case that has no description.
+        return self._pattern is None or bool(description and self._pattern.search(description))
 
     def takes_prompt(self, name: str) -> bool:
         """Whether a variant's prompt is called so."""

@@ -12,7 +12,7 @@ from evenhand.core.encoding import TooDeep, decode, decoded
 from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_object
 from evenhand.core.message import Message
 from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader, yaml_mistake
-from evenhand.languages.templates.printing import as_json
+from evenhand.languages.templates.printing import as_json, with_whole_numbers
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.message_forms import conversation_of, is_message
 
@@ -115,7 +115,8 @@ def _texts_in(value: object) -> Iterator[str]:
 
 def fill_json(template: str, variables: Mapping[str, Any], templates: Templates) -> str:
     """A JSON text with the tags in its strings filled in."""
-    return json.dumps(_filled(decode(template), variables, templates), indent=2, ensure_ascii=False)
+    filled = with_whole_numbers(_filled(decode(template), variables, templates))
+    return json.dumps(filled, indent=2, ensure_ascii=False)
 
 
 def _filled(value: object, variables: Mapping[str, Any], templates: Templates) -> object:

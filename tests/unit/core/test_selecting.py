@@ -17,6 +17,13 @@ def test_a_pattern_is_found_anywhere_or_refused_with_its_option():
         pattern_of("--filter-pattern", "(")
 
 
+def test_a_pattern_takes_no_case_without_a_description():
+    """Not even one that fits any text; a filter looks at what else the case says."""
+    for selection, taken in ((Selection(pattern=".*"), False), (Selection(filter=".*"), True)):
+        assert Selector(selection).takes(lambda: (), "", ("x",), {}) is taken
+        assert Selector(selection).takes(lambda: (), "named", ("x",), {})
+
+
 @pytest.mark.parametrize("text", ["team", "=x", ""])
 def test_a_condition_is_a_key_and_a_value(text):
     """The value may be empty, and have an equals sign in it."""

@@ -137,6 +137,25 @@ async def test_what_a_grader_says_of_parts_stands_under_its_own_assertion(
     assert [part["assertion"] for part in found] == [asserts[0], asserts[0]]
 
 
+async def test_the_parts_of_a_verdict_count_for_its_metric(make_run: Make, tmp_path: Path) -> None:
+    """Of a grader, its parts and itself; of a set, its assertions, also those that weigh nothing."""
+    asked = Outcome(
+        "python", "pass", 1.0, metric="m", metadata={"components": [{"pass": True}] * 2}
+    )
+    several = Outcome(
+        "assert-set of 1",
+        "pass",
+        0.0,
+        named_weights={"info": 0.0},
+        metadata={"components": [{"pass": True, "metric": "info"}]},
+    )
+    run = await make_run([result(0, outcomes=(asked, several), named_scores={"m": 1.0})])
+    document = json.loads(written(run, tmp_path / "a", "promptfoo"))
+    metrics = document["results"]["prompts"][0]["metrics"]
+    assert metrics["namedScores"] == {"m": 1.0, "info": 0.0}
+    assert metrics["namedScoresCount"] == {"m": 3, "info": 1}
+
+
 @pytest.mark.parametrize(
     ("name", "path", "stripped"),
     [

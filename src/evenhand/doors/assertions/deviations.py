@@ -93,9 +93,9 @@ DEVIATIONS: Mapping[str, str] = {
     "prefixes of code": "options.prefix and options.suffix also stand around text that a prompt function or program "
     "makes, and are left out around messages; promptfoo leaves them out around both.",
     "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
-    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside "
-    "a "
-    "pattern of files is that of all its prompts; promptfoo drops it, and what names the label selects nothing.",
+    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label or "
+    "config beside a pattern of files is that of all its prompts; promptfoo drops it, and what names the label "
+    "selects nothing.",
     "messages in variables": "A prompt that is a single variable passes a list of messages in it on as a conversation; "
     "promptfoo writes [object Object].",
     "finish reasons": "finish-reason holds for every vendor that says why an answer ended; promptfoo reads none of "

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.json_schema import ANY, NUMBER, SWITCH, TABLE, TEXT, TEXTS, one_or_more
-from evenhand.core.json_shapes import as_array, is_array, is_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping
 from evenhand.core.names import nearest
 from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
@@ -220,12 +220,14 @@ def _chosen_over(
     written: Written, chosen: Chosen, findings: Findings
 ) -> tuple[Overrides, Selection, Sequence[str]]:
     """What goes over a config, which part of it is run, and the files of variables that it names itself."""
-    line = written.value.get("commandLineOptions")
-    if not is_mapping(line):
-        return chosen.overrides, chosen.selection, ()
-    at = written.document.at
+    line, at = as_mapping(written.value.get("commandLineOptions")), written.document.at
     own, part = from_options(line, lambda *inside: at("commandLineOptions", *inside), findings)
-    return chosen.overrides.over(own), merged(chosen.selection, part), own.env_files
+    # The one option of `evaluateOptions` that says which tests are run.
+    among = as_mapping(written.value.get("evaluateOptions")).get("filterRange")
+    ranged = {} if among is None else {"filterRange": among}
+    _, less = from_options(ranged, lambda *inside: at("evaluateOptions", *inside), findings)
+    selection = merged(merged(chosen.selection, part), less)
+    return chosen.overrides.over(own), selection, own.env_files
 
 
 def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:

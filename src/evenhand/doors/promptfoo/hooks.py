@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping, is_number
 from evenhand.core.provider import Host
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict
@@ -22,7 +22,7 @@ from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.generated_tests import outside_of_trials
 from evenhand.doors.promptfoo.models import FolderModels
 from evenhand.doors.promptfoo.overrides import Overrides
-from evenhand.doors.promptfoo.prompts import AnyPrompt
+from evenhand.doors.promptfoo.prompts import AnyPrompt, TextPrompt
 from evenhand.doors.promptfoo.reader import TestReader
 from evenhand.doors.promptfoo.sources import ListedTests
 from evenhand.doors.promptfoo.tests import Test, TestSource, WrittenTest
@@ -33,6 +33,7 @@ from evenhand.languages.javascript.references import split_reference as split_ja
 
 Moment = Literal["beforeAll", "beforeEach", "afterEach", "afterAll"]
 MOMENTS: tuple[Moment, ...] = ("beforeAll", "beforeEach", "afterEach", "afterAll")
+_MAY_CHANGE = ("tests", "defaultTest", "prompts", "derivedMetrics")
 
 
 class Hook(Record, frozen=True):
@@ -119,8 +120,11 @@ def before_all(
     prompts: Sequence[AnyPrompt],
     sources: list[TestSource],
     findings: Findings,
-) -> tuple[Config, list[TestSource]]:
-    """The config, whose `defaultTest` may be changed, and the sources of its tests, as the extensions leave them."""
+) -> tuple[Config, Sequence[AnyPrompt], list[TestSource]]:
+    """The config, its prompts and the sources of its tests, as the extensions leave them.
+
+    Of the config, `defaultTest` and `derivedMetrics` may be changed.
+    """
     tests = [dict(row.value) for source in sources for row in source.rows(findings)]
     default = config.value.get("defaultTest") or {}
     if is_mapping(default):  # with what a hook may append to, whether or not it is written
@@ -128,7 +132,7 @@ def before_all(
     suite = {
         **config.value,
         "tests": tests,
-        "prompts": [{"raw": prompt.raw, "label": prompt.label} for prompt in prompts],
+        "prompts": [_prompt_document(prompt) for prompt in prompts],
         "defaultTest": default,
     }
     try:
@@ -139,27 +143,68 @@ def before_all(
         changed_suite = context["suite"]
     except EvenhandError as error:
         findings.problem(config.at("extensions"), error.message, error.hint)
-        return config, sources
+        return config, prompts, sources
     if not is_mapping(changed_suite):
         findings.problem(config.at("extensions"), "beforeAll left no suite")
-        return config, sources
+        return config, prompts, sources
     for key in sorted(suite.keys() | changed_suite.keys()):
-        if key not in ("tests", "defaultTest") and changed_suite.get(key) != suite.get(key):
+        if key not in _MAY_CHANGE and changed_suite.get(key) != suite.get(key):
             findings.hint(
                 config.at("extensions"),
                 f"beforeAll changed {key} of the suite, which has no effect",
-                "It may change tests and defaultTest.",
+                f"It may change {', '.join(_MAY_CHANGE[:-1])} and {_MAY_CHANGE[-1]}.",
             )
-    if changed_suite.get("defaultTest") != suite["defaultTest"]:
-        value = {**config.value, "defaultTest": changed_suite.get("defaultTest")}
-        config = replace(config, value=value)
+    for key in ("defaultTest", "derivedMetrics"):
+        if changed_suite.get(key) != suite.get(key):
+            config = replace(config, value={**config.value, key: changed_suite.get(key)})
+    if changed_suite.get("prompts") != suite["prompts"]:
+        prompts = _changed_prompts(changed_suite.get("prompts"), prompts, config, findings)
     # Untouched tests keep their sources, and with them their lines and their files.
-    if changed_suite.get("tests") == tests:
-        return config, sources
-    items = cast("list[object]", changed_suite.get("tests") or [])
-    return config, [
-        ListedTests(document=config.document, items=items, prefix=("tests",), home=config.base)
-    ]
+    if changed_suite.get("tests") != tests:
+        items = cast("list[object]", changed_suite.get("tests") or [])
+        sources = [
+            ListedTests(document=config.document, items=items, prefix=("tests",), home=config.base)
+        ]
+    return config, prompts, sources
+
+
+def _prompt_document(prompt: AnyPrompt) -> dict[str, Any]:
+    return {"raw": prompt.raw, "label": prompt.label, "config": dict(prompt.config)}
+
+
+def _changed_prompts(
+    changed: object, prompts: Sequence[AnyPrompt], config: Config, findings: Findings
+) -> list[AnyPrompt]:
+    """The prompts that a hook left. One with another text is text, even where it was a function; the others stay."""
+    place, before = config.at("extensions"), {prompt.label: prompt for prompt in prompts}
+    after: list[AnyPrompt] = []
+    for item in as_array(changed):
+        fields = as_mapping(item)
+        raw = fields.get("raw")
+        if not isinstance(raw, str):
+            findings.problem(
+                place, f"beforeAll left a prompt {item!r:.60}", "Write {'raw': …, 'label': …}."
+            )
+            continue
+        label = str(fields.get("label") or raw)
+        same = before.get(label)
+        if same is not None and _prompt_document(same) == {**_prompt_document(same), **fields}:
+            after.append(same)
+            continue
+        after.append(
+            TextPrompt(
+                label=label,
+                raw=raw,
+                config=as_mapping(fields.get("config")),
+                place=place,
+                id="" if same is None else same.id,
+                by_path="" if same is None else same.by_path,
+                templates=config.templates,
+            )
+        )
+    if not after and not findings.problems:
+        findings.problem(place, "beforeAll left no prompts")
+    return after
 
 
 def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:

@@ -72,7 +72,8 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
 
         hooks = read_hooks(config, findings)
         if hooks.at("beforeAll") and chosen.prepare and not findings.problems:
-            config, sources = before_all(hooks, config, prompts, sources, findings)
+            config, left, sources = before_all(hooks, config, prompts, sources, findings)
+            all_prompts, prompts = [*all_prompts, *left], left
     known = {
         "prompts": [name for prompt in all_prompts for name in prompt.names],
         "providers": [name for c in all_subjects for name in (c.provider.id, c.provider.label)],

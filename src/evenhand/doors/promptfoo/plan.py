@@ -167,6 +167,8 @@ class Folder(Record, frozen=True, kw_only=True):
         # The document, not what it came to: what was filled in from the environment may be secret.
         written = cast("Mapping[str, object]", self.config.document.value)
         config = {k: v for k, v in written.items() if k != "tests" or isinstance(v, str)}
+        if derived := self.config.value.get("derivedMetrics"):  # as beforeAll left them
+            config["derivedMetrics"] = derived
         if tags := self.config.overrides.tags:
             config["tags"] = {**as_mapping(written.get("tags")), **tags}
         return cast("Mapping[str, Any]", known.inside(redacted(config)))
@@ -329,7 +331,10 @@ class Folder(Record, frozen=True, kw_only=True):
                 # Others go on from its answer, so it is asked all the same, and its problem is its verdict.
                 if needed and answers:
                     body.problem, problem = problem, None
-            written = {**test.shown, "vars": case.vars} if test.files else test.shown
+            # What is filled in beside these is in the trial's own variables; code may change them for good.
+            changed = self.trial_hooks is not None or test.transform_vars
+            keeps = test.files or (not changed and (test.tagged or links is not None))
+            written = {**test.shown, "vars": case.vars} if keeps else test.shown
             checks = None if identity is None else partial(identity.checks, pair)
             slots.append(
                 Slot(

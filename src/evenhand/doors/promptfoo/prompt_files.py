@@ -20,7 +20,6 @@ from evenhand.core.record import Record
 from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import file_problems
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.environment import env_filled
 from evenhand.doors.promptfoo.models import read_settings
 from evenhand.doors.promptfoo.prompts import (
     AnyPrompt,
@@ -301,7 +300,6 @@ class _PromptReader:
             return []
         if (conflict := conflict_in(text)) is not None:
             findings.hint(Place(path, conflict, 1), UNRESOLVED, f"It is sent as it is. {RESOLVE}")
-        text = str(env_filled(text, self._config.env))
         if path.suffix == ".csv":
             return self._from_table(path, text, entry)
         separator = self._config.env.get("PROMPTFOO_PROMPT_SEPARATOR") or "---"
@@ -335,17 +333,17 @@ class _PromptReader:
         that is written there.
         """
         # Kept apart: faults of the YAML are none of a template that is YAML only once it is filled in.
-        reading, env = Findings(replacing=self._findings.replacing), self._config.env
+        reading = Findings(replacing=self._findings.replacing)
         document = read_document(path, reading, place)
         if document is None:
             text = read_text(path, Findings(replacing=True), place)
             if text is not None and has_tags(text):
-                return str(env_filled(text, env)), None
+                return text, None
             self._findings.problems += reading.problems
             return None
         self._findings.problems += reading.problems
         self._findings.hints += reading.hints
-        value = env_filled(document.value, env)
+        value = document.value
         return value if isinstance(value, str) else as_json(value), document.at
 
     def _from_code(self, path: Path, function: str, label: str, entry: _Entry) -> AnyPrompt:

@@ -29,7 +29,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.findings import At, Place, problem_at
 from evenhand.languages.javascript.references import CONFIG
 from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
-from evenhand.languages.templates.printing import as_json
+from evenhand.languages.templates.printing import as_json, with_whole_numbers
 from evenhand.languages.templates.rendering import NO_CONFIG, Render, Templates
 from evenhand.providers.configured import takes_chats, untold
 from evenhand.providers.process import printed_by
@@ -246,7 +246,9 @@ class FunctionPrompt(_Written, kw_only=True):
             # Only strict parity has tags in the result filled in: data that the function put there is not a template.
             text = self.templates.render(result, variables) if self.strict else result
         elif isinstance(result, (list, dict)):
-            text = json.dumps(result, indent=2, ensure_ascii=False)  # as promptfoo sends it
+            text = json.dumps(
+                with_whole_numbers(result), indent=2, ensure_ascii=False
+            )  # as promptfoo sends it
         else:
             raise CodeError(
                 f"{name} returned {'nothing' if result is None else f'a {type(result).__name__}'}, not a prompt",

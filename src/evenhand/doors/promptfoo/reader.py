@@ -25,6 +25,7 @@ from evenhand.doors.promptfoo.tests import Test, TestSource, WrittenTest
 from evenhand.doors.promptfoo.variables import VariableReader
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import read_document
+from evenhand.languages.templates.printing import with_whole_numbers
 from evenhand.languages.templates.rendering import has_tags
 
 _NONE = frozenset[str]()
@@ -301,9 +302,9 @@ class TestReader(Record, frozen=True, kw_only=True):
             variables = self.variables.read(written_vars, written.at)
             files, tagged = self.variables.kinds(variables, written.at)
         if not defaults.variables:
-            return variables, files, tagged
+            return as_mapping(with_whole_numbers(variables)), files, tagged
         return (
-            {**defaults.variables, **variables},
+            as_mapping(with_whole_numbers({**defaults.variables, **variables})),
             files | (defaults.files - variables.keys()),
             tagged | (defaults.tagged - variables.keys()),
         )

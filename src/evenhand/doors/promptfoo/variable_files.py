@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
 from importlib.util import find_spec
@@ -13,6 +12,7 @@ from evenhand.core.errors import CodeError
 from evenhand.doors.promptfoo.environment import switched_on
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import read_document
+from evenhand.languages.templates.printing import as_json
 
 _PICTURES = {
     **{f".{kind}": kind for kind in "jpeg png gif bmp webp heic heif avif tiff".split()},
@@ -102,7 +102,7 @@ def _json_of(path: Path) -> str:
     document = read_document(path, findings)
     if document is None:
         raise CodeError(str(findings.problems[0]))
-    return json.dumps(document.value, ensure_ascii=False, separators=(",", ":"))
+    return as_json(document.value)
 
 
 def _base64_of(path: Path) -> str:

@@ -380,12 +380,11 @@ def _metrics(outcomes: Sequence[Outcome]) -> tuple[dict[str, float], dict[str, i
     weights = named_weights(outcomes)
     counts: Counter[str] = Counter()
     for outcome in outcomes:
-        # There, the assertions of a set are counted, and the set is not.
-        parts = as_array(outcome.metadata.get("components")) if _is_set(outcome) else [outcome]
-        counts.update(
-            part.metric if isinstance(part, Outcome) else str(as_mapping(part).get("metric"))
-            for part in parts
-        )
+        parts = as_array(outcome.metadata.get("components"))
+        if _is_set(outcome):  # its assertions are counted there, and the set is not
+            counts.update(str(as_mapping(part).get("metric")) for part in parts)
+        else:  # what a grader's verdict is put together from is counted there, too
+            counts[outcome.metric] += 1 + len(parts)
     return weights, {name: counts[name] or 1 for name in weights}
 
 

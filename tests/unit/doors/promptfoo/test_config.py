@@ -234,6 +234,17 @@ def test_command_line_options_go_under_the_command_line(tmp_path: Path) -> None:
     assert config.env == {"FROM_FILE": "1"}
 
 
+def test_evaluate_options_may_say_which_tests_are_run(tmp_path: Path) -> None:
+    """Below what the command line says, and `commandLineOptions`."""
+    options = "evaluateOptions: {filterRange: '1:4'}\n"
+    for more, taken in (("", (1, 4)), ("commandLineOptions: {filterRange: '2:3'}\n", (2, 3))):
+        config, _ = read(tmp_path, options + more)
+        assert config is not None
+        assert config.selection.range == taken
+    _, findings = read(tmp_path, "evaluateOptions: {filterRange: five}\n")
+    assert "'five' is not a range" in findings.problems[0].what
+
+
 @pytest.mark.parametrize(
     ("options", "what"),
     [

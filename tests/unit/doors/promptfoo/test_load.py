@@ -607,13 +607,55 @@ def test_extensions_may_be_javascript(tmp_path: Path) -> None:
     assert questions(plan_of(tmp_path, config)) == ["old", "beforeAll"]
     assert "beforeAll" not in str(plan_of(tmp_path, config).hints)
     (tmp_path / "more.js").write_text(
-        "exports.beforeAll = ({ suite }) => { suite.prompts.push('x'); suite.providers = []; return { suite }; };"
+        "exports.beforeAll = ({ suite }) => { suite.env = {}; suite.providers = []; return { suite }; };"
     )
     plan = plan_of(tmp_path, {**config, "extensions": ["file://more.js:beforeAll"]})
     changed = [hint.what for hint in plan.hints if hint.what.startswith("beforeAll changed")]
-    assert [what.split()[2] for what in changed] == ["prompts", "providers"]
+    assert [what.split()[2] for what in changed] == ["env", "providers"]
     with pytest.raises(ConfigError, match="beforeAll is down"):
         plan_of(tmp_path, {**config, "extensions": ["file://hooks.js:always"]})
+
+
+def test_before_all_may_change_prompts_and_derived_metrics(tmp_path: Path) -> None:
+    """Prompts that it leaves alone stay what they are, functions too; one without text is a problem."""
+    (tmp_path / "p.py").write_text("def ask(q):\n    return q\n")
+    (tmp_path / "hooks.py").write_text(
+        "def beforeAll(context, info):\n"
+        "    suite = context['suite']\n"
+        "    suite['prompts'][0]['raw'] = 'Please: {{q}}'\n"
+        "    suite['prompts'].append({'raw': 'More {{q}}', 'label': 'more'})\n"
+        "    suite['derivedMetrics'] = [{'name': 'twice', 'value': 'm * 2'}]\n"
+        "    return context\n"
+        "def none(name, context):\n"
+        "    context['suite']['prompts'] = ['x']\n"
+        "    return context\n"
+    )
+    config = {
+        "prompts": [{"raw": "{{q}}", "label": "first"}, "file://p.py:ask"],
+        "tests": [{"vars": {"q": "old"}}],
+        "extensions": ["file://hooks.py:beforeAll"],
+    }
+    plan = plan_of(tmp_path, config)
+    columns = [(variant.prompt, variant.prompt_raw.split("\n")[0]) for variant in plan.variants]
+    assert columns == [
+        ("first", "Please: {{q}}"),
+        ("p.py:ask", "def ask(q):"),
+        ("more", "More {{q}}"),
+    ]
+    assert plan.config["derivedMetrics"] == [{"name": "twice", "value": "m * 2"}]
+    assert "beforeAll" not in str(plan.hints)
+    with pytest.raises(ConfigError, match="beforeAll left a prompt 'x'"):
+        plan_of(tmp_path, {**config, "extensions": ["file://hooks.py:none"]})
+
+
+def test_results_have_variables_as_they_are_written(tmp_path: Path) -> None:
+    """With their tags, and without the outputs that earlier tests stored."""
+    tests = [
+        {"vars": {"q": "{{a}}!", "a": "x"}, "options": {"storeOutputAs": "first"}},
+        {"vars": {"q": "then {{first}}"}},
+    ]
+    written = [planned.test["vars"] for planned in plan_of(tmp_path, {"tests": tests}).trials()]
+    assert written == [tests[0]["vars"], tests[1]["vars"]]
 
 
 def test_tests_may_stand_in_a_workbook(tmp_path: Path) -> None:

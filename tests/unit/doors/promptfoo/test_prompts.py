@@ -94,6 +94,17 @@ def test_an_inline_prompt_is_its_own_label(tmp_path: Path) -> None:
     ]
 
 
+def test_a_prompt_of_a_file_keeps_its_tags_for_the_environment(tmp_path: Path) -> None:
+    """They are filled in when it is sent; its label is the same whatever the environment says."""
+    (tmp_path / "p.txt").write_text("in {{env.PLACE}}\n")
+    (tmp_path / "p.json").write_text('{"a": "{{env.PLACE}}"}')
+    for place in ("here", "there"):
+        assert labels(tmp_path, "file://p.txt", "file://p.json", PLACE=place) == [
+            "p.txt: in {{env.PLACE}}",
+            'p.json: {"a":"{{env.PLACE}}"}',
+        ]
+
+
 def test_a_text_file_is_split_at_lines_of_three_dashes(tmp_path: Path) -> None:
     """Dashes within a line are text."""
     (tmp_path / "p.txt").write_text("one --- {{x}}\n---\ntwo\n")

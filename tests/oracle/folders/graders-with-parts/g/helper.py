@@ -1,0 +1,2 @@
+def number(text):
+    return int(text.split(': ')[1])

@@ -1,0 +1,2 @@
+def ask(context):
+    return f"asked {context['vars']['q']}"
