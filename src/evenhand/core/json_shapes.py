@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -123,3 +124,19 @@ def number(value: object) -> int | None:
     if type(value) is not int:  # nearly all are
         value = int(value) if is_number(value) and 0 <= value < _MANY else -1
     return value if 0 <= value < _MANY else None
+
+
+def with_whole_numbers(value: object) -> object:
+    """A value with 1.0 as 1: JavaScript, by which promptfoo's files go, has one kind of number.
+
+    A value in which nothing changes is returned as it is.
+    """
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= 1 << 53 else value
+    if is_mapping(value):
+        fields = {key: with_whole_numbers(item) for key, item in value.items()}
+        return value if all(fields[key] is item for key, item in value.items()) else fields
+    if is_array(value):
+        items = [with_whole_numbers(item) for item in value]
+        return value if all(map(is_, items, value)) else items
+    return value

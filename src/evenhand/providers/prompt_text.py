@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import TooDeep, decode, decoded
-from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_object, with_whole_numbers
 from evenhand.core.message import Message
 from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader, yaml_mistake
-from evenhand.languages.templates.printing import as_json, with_whole_numbers
+from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.message_forms import conversation_of, is_message
 

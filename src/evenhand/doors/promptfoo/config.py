@@ -221,9 +221,11 @@ def _chosen_over(
 ) -> tuple[Overrides, Selection, Sequence[str]]:
     """What goes over a config, which part of it is run, and the files of variables that it names itself."""
     line, at = as_mapping(written.value.get("commandLineOptions")), written.document.at
-    own, part = from_options(line, lambda *inside: at("commandLineOptions", *inside), findings)
     # The one option of `evaluateOptions` that says which tests are run.
     among = as_mapping(written.value.get("evaluateOptions")).get("filterRange")
+    if not line and among is None:
+        return chosen.overrides, chosen.selection, ()
+    own, part = from_options(line, lambda *inside: at("commandLineOptions", *inside), findings)
     ranged = {} if among is None else {"filterRange": among}
     _, less = from_options(ranged, lambda *inside: at("evaluateOptions", *inside), findings)
     selection = merged(merged(chosen.selection, part), less)

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from evenhand.core.encoding import encode
 from evenhand.core.errors import CodeError, Problem, ProviderError, TemplateError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import as_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_mapping, with_whole_numbers
 from evenhand.core.message import Message, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -29,7 +29,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.findings import At, Place, problem_at
 from evenhand.languages.javascript.references import CONFIG
 from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
-from evenhand.languages.templates.printing import as_json, with_whole_numbers
+from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import NO_CONFIG, Render, Templates
 from evenhand.providers.configured import takes_chats, untold
 from evenhand.providers.process import printed_by

@@ -10,7 +10,13 @@ from msgspec import field
 from msgspec.structs import replace
 
 from evenhand.core.errors import Problem
-from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
+from evenhand.core.json_shapes import (
+    as_mapping,
+    is_array,
+    is_mapping,
+    is_object,
+    with_whole_numbers,
+)
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
 from evenhand.doors.assertions.reading import AssertionReader, Expected
@@ -25,7 +31,6 @@ from evenhand.doors.promptfoo.tests import Test, TestSource, WrittenTest
 from evenhand.doors.promptfoo.variables import VariableReader
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import read_document
-from evenhand.languages.templates.printing import with_whole_numbers
 from evenhand.languages.templates.rendering import has_tags
 
 _NONE = frozenset[str]()

@@ -6,12 +6,11 @@ import json
 import math
 from collections.abc import Sequence
 from decimal import Decimal
-from operator import is_
 from typing import cast
 
 import msgspec
 
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_mapping, with_whole_numbers
 
 
 def printed(value: object) -> str:
@@ -66,22 +65,6 @@ def number_text(value: float) -> str:
     if 1e-6 <= abs(number) < 1e21:
         return f"{digits:f}".removesuffix(".0")
     return f"{mantissa.removesuffix('.0')}e{'+' if int(exponent) > 0 else ''}{int(exponent)}"
-
-
-def with_whole_numbers(value: object) -> object:
-    """A value with 1.0 as 1: JavaScript, by which promptfoo's files go, has one kind of number.
-
-    A value in which nothing changes is returned as it is.
-    """
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) <= 1 << 53 else value
-    if is_mapping(value):
-        fields = {key: with_whole_numbers(item) for key, item in value.items()}
-        return value if all(fields[key] is item for key, item in value.items()) else fields
-    if is_array(value):
-        items = [with_whole_numbers(item) for item in value]
-        return value if all(map(is_, items, value)) else items
-    return value
 
 
 def as_json(value: object) -> str:

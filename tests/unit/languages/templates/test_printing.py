@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from evenhand.languages.templates.printing import as_json, number_text, with_whole_numbers
+from evenhand.core.json_shapes import with_whole_numbers
+from evenhand.languages.templates.printing import as_json, number_text
 
 
 @pytest.mark.parametrize(
