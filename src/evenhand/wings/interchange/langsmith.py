@@ -12,7 +12,6 @@ from pathlib import Path
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import as_mapping
 from evenhand.doors.importers.foreign_cases import alone, fields_of, line_of, tell_unread
 from evenhand.doors.importers.foreign_files import Found, began_at, find, moment_of
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of, state_of
@@ -255,14 +254,14 @@ def _score(feedback: Part) -> ForeignScore:
 def _failure(feedback: Part) -> str:
     """Why an evaluator gave nothing: LangSmith marks it as an error and keeps the exception as its comment."""
     extra = feedback.value.get("extra")
-    if not (feedback.value.get("error") or as_mapping(extra).get("error")):
+    if not (feedback.value.get("error") or fields_of(extra).get("error")):
         return ""
     return feedback.said("comment") or "LangSmith recorded an error of the evaluator"
 
 
 def _mean(key: str, stats: Part) -> ForeignScore:
     """The mean of a key's feedback; the label, or how often each was given, where it has no numbers."""
-    value, labels = stats.value.get("avg"), as_mapping(stats.value.get("values"))
+    value, labels = stats.value.get("avg"), fields_of(stats.value.get("values"))
     if value is None and labels:
         value = next(iter(labels)) if len(labels) == 1 else labels
     failed = value is None and stats.whole("errors")
