@@ -202,7 +202,7 @@ def _scores(root: Part, spans: _Spans) -> list[ForeignScore]:
     raised = as_mapping(as_mapping(root.value.get("metadata")).get("scorer_errors"))
     failure = root.said("error")
     measured: list[ForeignScore] = []
-    for name in written | raised:
+    for name in {**written, **raised}:
         value = written.get(name)
         error = _last_line(raised[name]) if name in raised else ""
         if failure and not error and value == 0:

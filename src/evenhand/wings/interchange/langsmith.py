@@ -253,16 +253,15 @@ def _score(feedback: Part) -> ForeignScore:
 
 def _failure(feedback: Part) -> str:
     """Why an evaluator gave nothing: LangSmith marks it as an error and keeps the exception as its comment."""
-    extra = feedback.part("extra")
-    if not (feedback.value.get("error") or (extra and extra.value.get("error"))):
+    extra = feedback.value.get("extra")
+    if not (feedback.value.get("error") or fields_of(extra).get("error")):
         return ""
     return feedback.said("comment") or "LangSmith recorded an error of the evaluator"
 
 
 def _mean(key: str, stats: Part) -> ForeignScore:
     """The mean of a key's feedback; the label, or how often each was given, where it has no numbers."""
-    value, given = stats.value.get("avg"), stats.part("values")
-    labels = given.value if given else {}
+    value, labels = stats.value.get("avg"), fields_of(stats.value.get("values"))
     if value is None and labels:
         value = next(iter(labels)) if len(labels) == 1 else labels
     failed = value is None and stats.whole("errors")

@@ -26,7 +26,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant, identity
 from evenhand.core.wording.words import count, safe, short_id
-from evenhand.store.labels.draw import Draw, MetricLabel
+from evenhand.store.labels.draw import Draw, LabelledVerdict, MetricLabel
 from evenhand.store.labels.label import NewLabel, standing
 from evenhand.store.labels.stored_draws import (
     add_draw,
@@ -110,7 +110,9 @@ def carry_labels(old: RunFile, new: RunFile, metrics: Collection[str] = ()) -> C
         one for one in which.labels if one.author not in there.get((one.index, one.metric), {})
     ]
     for author, at in dict.fromkeys((one.author, one.at) for one in fresh):
-        rows = [(o.index, o.metric, o.verdict) for o in fresh if (o.author, o.at) == (author, at)]
+        rows: list[tuple[int, str, LabelledVerdict | None]] = [
+            (o.index, o.metric, o.verdict) for o in fresh if (o.author, o.at) == (author, at)
+        ]
         add_metric_labels(new.path, author, rows, at=at)
     append_labels(new.path, list(_remarks(old, new, which.places)))
     for one in which.draws:

@@ -108,7 +108,8 @@ def label_hint(run: RunFile) -> str:
     """What somebody does who needs labels that a run hasn't: names the run that has them, or says what to draw."""
     other = labelled_run(run)
     if other is not None and other.labels:
-        return f"Run {other.name} has {other.words}: {other.command or 'name it instead'}."
+        here = f" To have them count here, too: {other.command}." if other.command else ""
+        return f"Run {other.name} has {other.words}: name it instead.{here}"
     if command := next_labels(run):
         return f"Label some outputs first: {command}."
     judged = any(judged_metrics(trial) for trial in run.trials())
@@ -125,8 +126,7 @@ def nothing_drawn(run: RunFile) -> UsageError:
     name = called(Path.cwd(), run.path)
     hint = f"Say how many:{next_draw(run)}."
     if other is not None:
-        instead = other.command or "name it"
-        hint = f"Run {other.name} has {other.words}: {instead}, or say how many to draw here:{next_draw(run)}."
+        hint = f"Run {other.name} has {other.words}: name it, or say how many to draw here:{next_draw(run)}."
     return UsageError(f"nothing of run {name} has been drawn yet", hint=hint)
 
 

@@ -226,8 +226,8 @@ def _following(run: RunFile, calibration: Calibration) -> list[str]:
     other = labelled_run(run)
     if other is not None:
         verb = "calibrate" if other.labels else "label"
-        command = other.command or f"evenhand {verb} {other.name}"
-        lines.append(f"! run {other.name} has {other.words}: {command}")
+        here = f", or to have them count here, too: {other.command}" if other.command else ""
+        lines.append(f"! run {other.name} has {other.words}: evenhand {verb} {other.name}{here}")
     if few := too_few(run) if calibration.judges else "":
         lines.append(f"! {few}")
     if other is None and (command := next_labels(run)):
