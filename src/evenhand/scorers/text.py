@@ -141,7 +141,7 @@ class Contains(Question, Record, frozen=True, metaclass=CheckedRecord):
 
     def __post_init__(self) -> None:
         if not isinstance(self.wanted, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
-            several = isinstance(self.wanted, (list, tuple))
+            several = type(self.wanted) in (list, tuple)
             hint = "Write ContainsAny([…]) or ContainsAll([…])." if several else ""
             need_text("Contains", "the text", self.wanted, hint)
 
