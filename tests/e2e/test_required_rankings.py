@@ -102,7 +102,7 @@ def test_a_ranking_without_labels_of_its_pairs_gives_no_verdict_until_they_are_t
     assert "no verdict" not in evenhand(*run)
     evals.write_text(SET.replace("Be warm.", "Be warm!"), "utf-8")
     told = " ".join(evenhand(*run, code=3).split())
-    assert "calibration is stale: system, eval replies: replies changed" in told
+    assert "calibration is stale: system, eval replies changed" in told
 
 
 def test_select_best_without_labels_gives_no_verdict(evenhand: Command, tmp_path: Path):

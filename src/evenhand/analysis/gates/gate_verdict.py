@@ -30,7 +30,7 @@ from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.trust.calibrated import JudgedRate, judged_rates
 from evenhand.analysis.trust.run_basis import basis_of
-from evenhand.analysis.trust.trust_rules import NOT_CHECKED
+from evenhand.analysis.trust.trust_rules import NOT_CHECKED, stale_words
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.scripted import SCRIPTED
@@ -389,5 +389,5 @@ def _lack(rate: JudgedRate) -> str:
     if rate.status == "missing":
         return NOT_CHECKED
     if rate.status == "stale":
-        return f"calibration is stale: {', '.join(map(safe, rate.changed))} changed"
+        return f"calibration is stale: {stale_words([*map(safe, rate.changed)])}"
     return f"{rate.doubt}: see `evenhand calibrate`" if rate.doubt else ""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
 from evenhand.analysis.trust.judgements.judged_basis import CaseSample, asked_alike
+from evenhand.core.application_code import EVAL
 from evenhand.core.document import Key
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
@@ -177,12 +178,18 @@ def changed_since(
 def stale_words(changed: Sequence[str]) -> str:
     """What makes a calibration stale, in words: a run of other cases than the labelled ones has changed no data.
 
-    >>> stale_words(["system", "data"]), stale_words(["data"]), stale_words(["criteria"])
-    ('other cases, and system changed', 'other cases', 'criteria changed')
+    >>> stale_words(["system", "data"]), stale_words(["data"]), stale_words(["eval desk: answers"])
+    ('other cases, and system changed', 'other cases', 'eval answers changed')
     """
-    others = [name for name in changed if name != "data"]
+    others = [_code_words(name) for name in changed if name != "data"]
     cases = ["other cases"] if len(others) < len(changed) else []
     return ", and ".join([*cases, *([f"{', '.join(others)} changed"] if others else [])])
+
+
+def _code_words(name: str) -> str:
+    """What a part of a calibration's basis is called in a sentence: an eval without its set."""
+    _, colon, own = name.partition(": ")
+    return f"{EVAL}{own}" if colon and name.startswith(EVAL) else name
 
 
 def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:

@@ -10,6 +10,8 @@ from tests.unit.render.test_judge_trust import judge_call, judged, label
 
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.gate_verdict import gate
+from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration_file import place_of, write_calibration
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.render.gate import document, lines
@@ -54,4 +56,21 @@ async def test_a_judge_that_is_no_better_than_chance_is_not_to_be_used(
     chance = gate(baseline, label(run, lambda index: index % 4 < 2, size=80), 0.3)
     assert "! prose, judged by judge-1: do not use this judge: see `evenhand calibrate`" in lines(
         chance
+    )
+
+
+async def test_of_labels_of_other_cases_a_gate_says_what_reports_say(
+    make_run: Make, tmp_path: Path
+):
+    """That there are other cases, and not that the data has changed."""
+    source = str(tmp_path / "promptfooconfig.yaml")
+    run = await make_run(verdicts(120), ONE, calls=[judge_call()], source=source)
+    write_calibration(
+        calibrate(label(run, lambda index: index % 2 == 0, size=80)), place_of(run.meta)
+    )
+    others = [judged(i, ok=i % 2 == 0, case=f"d{i:03}") for i in range(200)]
+    baseline = await against(make_run, tmp_path, others)
+    run = await make_run(others, ONE, calls=[judge_call()], source=source)
+    assert "! prose, judged by judge-1: calibration is stale: other cases" in lines(
+        gate(baseline, run, 0.3)
     )
