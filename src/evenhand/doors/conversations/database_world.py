@@ -93,6 +93,9 @@ class DatabaseWorld(Toolbox):
         """The rows that are not as in the file that was copied: table → `added` and `removed`. Empty for no change.
 
         A row that was changed is among both. Of rows that are alike, those are listed that are more than there were.
+
+        Raises:
+            UsageError: There are more than 1,000 rows of a table.
         """
         changes: dict[str, dict[str, list[dict[str, Any]]]] = {}
         with self._opened() as database:
@@ -130,7 +133,12 @@ def _only_in(
     sql = _numbered_rows(one, table, columns)
     if columns == _columns(database, other, table):
         sql += f" except {_numbered_rows(other, table, columns)}"
-    rows = database.execute(f"{sql} limit {MOST_ROWS}")
+    rows = database.execute(f"{sql} limit {MOST_ROWS + 1}").fetchall()
+    if len(rows) > MOST_ROWS:
+        raise UsageError(
+            f"World.changes: more than {MOST_ROWS:,} rows of the table {table} were added or removed",
+            hint="Ask for what matters: world.query(…) or world.value(…).",
+        )
     return [dict(zip(columns, row, strict=False)) for row in rows]
 
 

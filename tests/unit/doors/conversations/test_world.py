@@ -33,6 +33,22 @@ def shop(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(("rows", "told"), [(1000, True), (1001, False)])
+def test_no_part_of_the_changes_is_given_for_all_of_them(shop: Path, rows: int, told: bool):
+    """Whoever expects that nothing else was changed would be told so."""
+    world = World.copy(of=shop)
+    world.execute(
+        "with recursive n(i) as (values (1) union all select i + 1 from n where i < ?)"
+        " insert into orders select 5000 + i, 'new' from n",
+        rows,
+    )
+    if told:
+        assert len(world.changes()["orders"]["added"]) == rows
+        return
+    with pytest.raises(UsageError, match="more than 1,000 rows of the table orders"):
+        world.changes()
+
+
 def test_a_database_is_copied_for_each_world(shop: Path):
     """A database is copied for each world."""
     one, two = World.copy(of=shop), World.copy(of=str(shop))
