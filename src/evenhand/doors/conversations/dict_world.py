@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 from evenhand.core.arguments import checked_class
+from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.doors.conversations.toolbox import Toolbox
 
@@ -33,8 +35,20 @@ class DictWorld(Toolbox):
         self.state: dict[str, Any] = copy.deepcopy(dict(of))
 
     def changes(self) -> dict[str, tuple[Any, Any]]:
-        """What is not as it was: path → (before, now), None where there was or is nothing. Empty for no change."""
-        return dict(sorted(_changes("", self._before, self.state)))
+        """What is not as it was: path → (before, now), None where there was or is nothing. Empty for no change.
+
+        Raises:
+            UsageError: Two changes have one path, as of the keys `1` and `"1"`, or of `"a.b"` beside `b` in `a`.
+        """
+        changes: dict[str, tuple[Any, Any]] = {}
+        for path, change in sorted(_changes("", self._before, self.state), key=itemgetter(0)):
+            if path in changes:
+                raise UsageError(
+                    f"World.changes: two changes have the path {path}",
+                    hint="Look at world.state, or give the keys other names.",
+                )
+            changes[path] = change
+        return changes
 
 
 def _changes(path: str, before: object, now: object) -> Iterator[tuple[str, tuple[Any, Any]]]:

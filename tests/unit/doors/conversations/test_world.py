@@ -49,6 +49,18 @@ def test_no_part_of_the_changes_is_given_for_all_of_them(shop: Path, rows: int, 
         world.changes()
 
 
+@pytest.mark.parametrize("state", [{1: "a", "1": "a"}, {"a.b": "a", "a": {"b": "a"}}])
+def test_no_change_stands_for_another_one_of_the_same_path(state: dict[Any, Any]):
+    """Two of them are refused; one alone is told."""
+    world = World.copy(of=state)
+    first, second = state
+    world.state[first] = "b"
+    assert len(world.changes()) == 1
+    world.state[second] = {"b": "b"} if second == "a" else "b"
+    with pytest.raises(UsageError, match="two changes have the path"):
+        world.changes()
+
+
 def test_a_database_is_copied_for_each_world(shop: Path):
     """A database is copied for each world."""
     one, two = World.copy(of=shop), World.copy(of=str(shop))
