@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -299,6 +300,7 @@ def _read_sheet(
     from evenhand.store.labels.label import NewLabel
     from evenhand.store.labels.stored_draws import add_metric_labels
     from evenhand.store.labels.stored_labels import append_labels
+    from evenhand.store.run_lookup import called
 
     sheet = read_labels(run, source)
     others = sorted({metric for _, metric in sheet.verdicts} - set(metrics)) if metrics else []
@@ -320,9 +322,13 @@ def _read_sheet(
     following = f"evenhand calibrate {name}"
     if outside := sheet.verdicts.keys() - drawn:
         tell(f"{count(len(outside), 'label')} outside a draw: kept, but used for no correction")
-        if other := drawn_in(run, sheet.verdicts.keys()):
-            tell(f"! {source} is a draw of run {other}, not of run {name}")
-            following = f"evenhand label {other} --from {source} --by {author}"
+        for other in drawn_in(run, sheet.verdicts.keys()):
+            with contextlib.suppress(UsageError):  # the same draw of other outputs
+                read_labels(other, source)
+                drawn_of = called(Path.cwd(), other.path)
+                tell(f"! {source} is a draw of run {drawn_of}, not of run {name}")
+                following = f"evenhand label {drawn_of} --from {source} --by {author}"
+                break
     if changed:
         tell(changed)
     tell(f"{count(len(sheet.labels), 'label')} by {author}; next: {following}")

@@ -98,6 +98,9 @@ def show(
         ):
             if block:
                 lines += [*block, ""]
+    elif totals.trials and meta.settings.get("calibrated") == "required":
+        # Why there is no verdict, where there is none.
+        lines += [*_judged_lines(run, column_names(meta.variants), width), ""]
     lines += _summary(run, totals, grid, width, ink)
     put(out, "\n".join(lines) + "\n")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -227,13 +228,25 @@ def test_a_later_run_names_the_one_that_has_the_labels(evenhand: Evenhand):
 def test_a_sheet_of_another_run_is_not_mistaken_for_one_of_the_latest(evenhand: Evenhand):
     """The same answers, later: the labels would count for nothing there."""
     drawn = called_latest()
-    evenhand("label", "--draw", "6", "--to", "draw.csv")
+    evenhand("label", "--draw", "6", "--seed", "1", "--to", "draw.csv")
     fill("draw.csv", "filled.csv")
+    script = Path("offline.jsonl").read_text("utf-8")
+    rules = [json.loads(line) for line in script.splitlines()]
+    others = [
+        {**rule, "reply": f"Indeed. {rule['reply']}"} if isinstance(rule["reply"], str) else rule
+        for rule in rules
+    ]
+    Path("offline.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in others), "utf-8")
+    evenhand("run", "--offline", "--first", "12", "--exit-zero")
+    evenhand(
+        "label", "--draw", "6", "--seed", "1", "--to", "others.csv"
+    )  # the same places, with other outputs
+    Path("offline.jsonl").write_text(script, "utf-8")
     evenhand("run", "--offline", "--first", "12", "--exit-zero")
     told = evenhand("label", "latest", "--from", "filled.csv", "--by", "ann")[1]
     assert f"! filled.csv is a draw of run {drawn}, not of run {called_latest()}" in told
     assert f"next: evenhand label {drawn} --from filled.csv --by ann" in told
-    assert f"! run {drawn} has a draw: evenhand label {drawn}" in evenhand("calibrate")[1]
+    assert " has a draw: evenhand label " in evenhand("calibrate")[1]
 
 
 def test_calibrate_names_its_run_and_proposes_what_can_be_labelled(

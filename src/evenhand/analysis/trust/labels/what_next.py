@@ -138,8 +138,8 @@ def to_label_again(run: RunFile) -> str:
     return f"evenhand label {called(Path.cwd(), run.path)}{next_draw(run)}"
 
 
-def drawn_in(run: RunFile, items: Collection[tuple[int, str]]) -> str:
-    """What the newest other run is called that has a draw of all these items; empty where none has.
+def drawn_in(run: RunFile, items: Collection[tuple[int, str]]) -> Iterator[RunFile]:
+    """The other runs that have a draw of all these items, the newest first; each is open until the next one.
 
     Args:
         run: The run beside which to look.
@@ -148,8 +148,7 @@ def drawn_in(run: RunFile, items: Collection[tuple[int, str]]) -> str:
     for other in _others(run):
         drawn = {(place, one) for d in other.draws() for place in d.places for one in d.metrics}
         if items and drawn.issuperset(items):
-            return called(Path.cwd(), other.path)
-    return ""
+            yield other
 
 
 def labelled_run(run: RunFile) -> LabelledRun | None:

@@ -215,6 +215,7 @@ def _calibrated(
 
 def _following(run: RunFile, calibration: Calibration) -> list[str]:
     """What to do where labels are missing: which run has them, whether cases are too few, and what to label."""
+    from evenhand.analysis.trust.calibrated import judged_rates
     from evenhand.analysis.trust.labels.what_next import labelled_run, next_labels, too_few
     from evenhand.analysis.trust.trust_rules import FEWEST
 
@@ -222,6 +223,9 @@ def _following(run: RunFile, calibration: Calibration) -> list[str]:
     labels += [len(ranking.labels.pairs) for ranking in calibration.rankings]
     if not labels or max(labels) >= FEWEST:
         return []
+    rates = judged_rates(run)
+    if rates and all(one.trusted for one in rates):
+        return []  # it is corrected already, by labels of another run
     lines: list[str] = []
     other = labelled_run(run)
     if other is not None:
