@@ -180,7 +180,7 @@ def test_a_prompt_that_is_not_promoted_yet_names_the_next_command(
     folder = prompt()
     text = (folder / "meta.yml").read_text()
     ended = evenhand("prompt", "promote", "refunds")
-    assert ended.err.endswith("next: evenhand prompt send refunds\n")
+    assert ended.err.endswith("next: evenhand prompt send refunds --case first\n")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     assert "in the inputs of a case (--case NAME)" in evenhand("prompt", "send", "refunds").err
     assert evenhand("prompt", "promote", "refunds", "--force", "--reason", "first").code == 0

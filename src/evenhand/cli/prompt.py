@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,6 +29,9 @@ from evenhand.cli.prompt_inspection import (
 from evenhand.cli.streams import tell
 from evenhand.cli.verbs import WingGroup
 from evenhand.core.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from evenhand.doors.prompt_directories.prompt import PromptFolder
 
 
 @click.group(
@@ -121,10 +125,21 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
         # `show` says of the other gates what they count.
         uses = any(gate.name == "uses" and not gate.met for gate in done.gates)
         path = shlex.quote(near(folder.path))
-        tell(f"next: evenhand prompt send {id_}" if uses else f"next: evenhand run {path}")
+        send = f"evenhand prompt send {id_}{_inputs_for(folder)}"
+        tell(f"next: {send}" if uses else f"next: evenhand run {path}")
         return FAILED
     say(f"{id_}: {folder.meta.status} → {done.target}")
     return PASSED
+
+
+def _inputs_for(folder: PromptFolder) -> str:
+    """The option that gives a prompt its inputs: those of its first case; empty where it needs none, or has no case."""
+    from evenhand.doors.prompt_directories.eval_yml import read_eval
+    from evenhand.languages.documents.findings import Findings
+
+    suite = read_eval(folder, Findings(), with_inputs=False)
+    needed = any(one.required and one.default is None for one in folder.meta.inputs)
+    return f" --case {shlex.quote(suite.cases[0].name)}" if needed and suite and suite.cases else ""
 
 
 @prompt.command(short_help="Update the prompt list in the README and the shell aliases.")
