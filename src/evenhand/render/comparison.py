@@ -97,7 +97,7 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     tested = max(result.tests for result in comparison.results)
     if tested > 1:
         in_brackets = (
-            "; uncorrected ones are in brackets"
+            "; uncorrected p-values are in brackets"
             if any(map(_is_corrected, comparison.results))
             else ""
         )
