@@ -631,7 +631,7 @@ def test_code_that_decides_about_a_verdict_is_part_of_the_test(
 ELSEWHERE = {
     "desk/__init__.py": "",
     "desk/bot.py": "PROMPT = 'Be kind.'\n\n\ndef answer(text):\n    return f'Dear customer, {text}'\n",
-    "desk/limits.py": "MOST = 30\nWORDS = ['Dear', 'customer']\nNAME = 'Ada'\n",
+    "desk/limits.py": "import os\n\nMOST = 30\nWORDS = ['Dear', 'customer']\nNAME = 'Ada'\nSEEN = [os.getpid()]\n",
     "desk/checks.py": textwrap.dedent("""\
         from .limits import MOST
 
@@ -686,6 +686,7 @@ ELSEWHERE = {
             expect(PROMPT not in output, "keeps its " + "prompt")
             expect(limits.NAME not in output, "names nobody")
             expect(len(output) <= limits.MOST, label="fits")
+            expect(len(limits.SEEN) > 0, "is kept")
             return output
         """),
 }

@@ -327,15 +327,6 @@ def _values_in(target: object) -> Iterator[object]:
                 yield cell.cell_contents
 
 
-def written_table(value: object) -> str:
-    """The text of a number, or of a list, a set or a dict of constants; empty for anything else.
-
-    What a condition takes from a module of the application and compares with is such a one. A text may be the prompt.
-    """
-    is_text = isinstance(value, str | bytes | None)
-    return _written(value) if not is_text and _is_table(value) else ""
-
-
 def _given(value: Any, around: tuple[object, ...]) -> str:
     """The text of a value that a function was given; empty for what can't be told from one run to the next.
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from msgspec import field
 
-from evenhand.core.definition import LETTERS, written_table
+from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
 from evenhand.core.users_code import is_users, users_file, users_files
@@ -51,6 +51,9 @@ _CASE = "case"
 _GIVEN = frozenset({_EXPECT, _CASE, "repeat"})
 """Parameters of an eval that answer nothing."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_TABLES = frozenset("dict float frozenset int list set tuple".split())
+_WRITTEN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.List, ast.Tuple, ast.Set, ast.Dict)
+"""Expressions that are a number or a table as they are written."""
 
 
 class Conditions(Record, frozen=True):
@@ -153,14 +156,14 @@ class _Source:
         self.statements: defaultdict[str, list[ast.stmt]] = defaultdict(list)
         self.application = set[str]()
         """Names from modules that are neither ours nor Python's, and those of the file that call them."""
-        self._imported: dict[str, tuple[str, int, str]] = {}
+        self.imported: dict[str, tuple[str, int, str]] = {}
         """Of each of these names: the module, the dots before it, and the name there; empty for the module itself."""
         for statement in tree.body:
             names = [*bound_names(statement)]
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 if not names_not_theirs(statement):
                     self.application |= {*names}
-                    self._imported |= _imports(statement)
+                    self.imported |= _imports(statement)
                 continue
             for name in names:
                 self.statements[name].append(statement)
@@ -177,8 +180,22 @@ class _Source:
         }
 
     def constant(self, node: ast.AST) -> str:
-        """The text of a number or a table that this names in another module of the user's; empty for anything else."""
-        return written_table(self._value(node))
+        """A number, list, set or dict that this names in another module of the user's, as it is written there.
+
+        Its value may change while the application runs. Empty for anything else: a text may be the prompt.
+        """
+        module, name = self._place(node)
+        file = users_file(module)
+        if not file or not name:
+            return ""
+        try:
+            source = _source(Path(file), Path(file).read_bytes(), True)
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            return ""
+        if name in source.imported:
+            return source.constant(ast.Name(name, ast.Load()))
+        values = [_table(one) for one in source.statements.get(name, ())]
+        return " ".join(map(text_of, values)) if values and None not in values else ""
 
     def asserted_elsewhere(self, node: ast.AST) -> str:
         """A digest of what a function of another module asserts, if this is a statement that only calls it."""
@@ -187,25 +204,23 @@ class _Source:
         called = node.value.value if isinstance(node.value, ast.Await) else node.value
         if not isinstance(called, ast.Call):
             return ""
-        function = self._value(called.func)
+        module, name = self._place(called.func)
+        function = vars(module).get(name) if module is not None and users_file(module) else None
         if not isinstance(function, FunctionType):
             return ""
         return _read_conditions(*_lines(function.__code__), alone=True).asserts
 
-    def _value(self, node: ast.AST) -> object:
-        """What this names in another module of the user's; None for anything else."""
+    def _place(self, node: ast.AST) -> tuple[ModuleType | None, str]:
+        """The module that this names something in, and its name there; no module for what isn't imported."""
         root, part = node, ""
         if isinstance(node, ast.Attribute):
             root, part = node.value, node.attr
-        if not isinstance(root, ast.Name) or root.id not in self._imported:
-            return None
-        module, dots, name = self._imported[root.id]
-        value: object = self._beside(module, dots) if dots else sys.modules.get(module)
-        for one in (name, part):
-            if one:
-                is_theirs = isinstance(value, ModuleType) and users_file(value)
-                value = vars(value).get(one) if is_theirs else None
-        return value
+        if not isinstance(root, ast.Name) or root.id not in self.imported:
+            return None, ""
+        module, dots, name = self.imported[root.id]
+        found = self._beside(module, dots) if dots else sys.modules.get(module)
+        inner = vars(found).get(name) if found is not None and name and part else found
+        return (inner, part or name) if isinstance(inner, ModuleType) else (None, "")
 
     def _beside(self, module: str, dots: int) -> ModuleType | None:
         """The module that `from .module import` means in this file."""
@@ -300,6 +315,21 @@ class _Code:
             for one in ast.walk(node):
                 if text := self._source.constant(one) or self._source.asserted_elsewhere(one):
                     yield f"{text_of(one)}={text}"
+
+
+def _table(statement: ast.stmt) -> ast.expr | None:
+    """The number or the table that a statement gives a name; None for anything else."""
+    value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    is_made = isinstance(value, ast.Call) and root_name(value) in _TABLES
+    if isinstance(value, ast.Constant | ast.BinOp) and any(map(_is_text, ast.walk(value))):
+        return None
+    return value if is_made or isinstance(value, _WRITTEN) else None
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str | bytes | None)
+    )
 
 
 def _digest(texts: Iterable[str]) -> str:
