@@ -39,9 +39,7 @@ def users_file(module: ModuleType | None) -> str:
     return file if isinstance(file, str) and _is_own(file) else ""
 
 
-@lru_cache(
-    maxsize=16_384
-)  # a process has thousands of modules, which are gone through for each run
+@lru_cache(maxsize=4096)
 def _is_own(file: str) -> bool:
     return is_users(file) and not str(Path(file).resolve()).startswith(_RESOLVED)
 
@@ -80,9 +78,15 @@ def is_out(frame: FrameType | None) -> bool:
     return frame is None
 
 
-def users_line() -> str:
-    """The innermost line of the user's code that led here, as `file:line`; empty where there is none."""
+def users_frame() -> FrameType | None:
+    """The innermost frame of the user's code that led here; None where there is none."""
     frame = inspect.currentframe()
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
+    return frame
+
+
+def users_line() -> str:
+    """The innermost line of the user's code that led here, as `file:line`; empty where there is none."""
+    frame = users_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""

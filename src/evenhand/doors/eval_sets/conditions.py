@@ -30,7 +30,7 @@ from msgspec import field
 from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
-from evenhand.core.users_code import is_users, users_file, users_files
+from evenhand.core.users_code import users_file, users_files, users_frame
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
     bound_names,
@@ -98,9 +98,7 @@ def conditions_in(test: Callable[..., object]) -> Conditions:
 
 def digest_here(label: str) -> str:
     """The digest of the condition that the user's code is stating as this is called; empty where it can't be known."""
-    frame = inspect.currentframe()
-    while frame is not None and not is_users(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = users_frame()
     return "" if frame is None else _conditions_in(_Loaded(frame.f_code)).digest(label)
 
 
@@ -218,8 +216,8 @@ class _Source:
         if not isinstance(root, ast.Name) or root.id not in self.imported:
             return None, ""
         module, dots, name = self.imported[root.id]
-        found = self._beside(module, dots) if dots else sys.modules.get(module)
-        inner = vars(found).get(name) if found is not None and name and part else found
+        home = self._beside(module, dots) if dots else sys.modules.get(module)
+        inner = vars(home).get(name) if home is not None and name and part else home
         return (inner, part or name) if isinstance(inner, ModuleType) else (None, "")
 
     def _beside(self, module: str, dots: int) -> ModuleType | None:
