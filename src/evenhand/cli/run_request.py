@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _REASONS = {1: "fail", 2: "error"}
 """What promptfoo's `failureReason` says."""
-_RUN = re.compile(r"latest(~\d+)?|01[0-9A-Z]{8}([0-9A-Z]{16})?")
+_RUN = r"latest(~\d+)?|01[0-9A-Z]{8}([0-9A-Z]{16})?"
 """The name of a run, as commands take it that look at one."""
 
 
@@ -263,7 +263,7 @@ class Asked(Record, frozen=True, kw_only=True):
                     f"{path.name}: '{name}' is not a line of {file}",
                     hint=f"Name a line, {whole}:12, or an eval: evenhand run {whole} -k {name}",
                 )
-            if _RUN.fullmatch(path.name) and path.parent == Path.cwd():
+            if re.fullmatch(_RUN, path.name) and path.parent == Path.cwd():
                 raise UsageError(
                     f"{path.name}: does not exist",
                     hint="`evenhand run` takes files and folders of evals. To look at a run: "

@@ -6,11 +6,11 @@ import json
 import re
 
 CUT_OFF = "it was cut off"
-_AT = re.compile(r" - at (?:(`key`) in )?`\$\.?([^`]*)`$")
+_AT = r" - at (?:(`key`) in )?`\$\.?([^`]*)`$"
 _MISSING = re.compile(r"^Object missing required field `([^`]+)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `([^`]+)`$")
-_VALUE = re.compile(r"^Invalid (?:enum )?value (.+)$", re.DOTALL)
-_EXPECTED = re.compile(r"^Expected `([^`]+)`(?:, got `([^`]+)`)?")
+_VALUE = r"(?s)^Invalid (?:enum )?value (.+)$"
+_EXPECTED = r"^Expected `([^`]+)`(?:, got `([^`]+)`)?"
 _KINDS = {
     "str": "text",
     "int": "a whole number",
@@ -70,7 +70,7 @@ def shape_fault(error: Exception) -> str:
     'a key of `metadata` is a whole number, not text'
     """
     text = str(error)
-    at = _AT.search(text)
+    at = re.search(_AT, text)
     where = at[2] if at else ""
     what = text[: at.start()] if at else text
     named = f"`{where}`" if where else "it"
@@ -79,10 +79,10 @@ def shape_fault(error: Exception) -> str:
         match = pattern.match(what)
         if match is not None:
             return f"`{where}{'.' * bool(where)}{match[1]}` {verb}"
-    match = _VALUE.match(what)
+    match = re.match(_VALUE, what)
     if match is not None:
         return f"{named} is {match[1]}, which is not allowed"
-    match = _EXPECTED.match(what)
+    match = re.match(_EXPECTED, what)
     if match is None:
         return f"{named} has the wrong type" if where else "it has the wrong type"
     expected = " or ".join(_KINDS.get(kind, kind) for kind in match[1].split(" | "))

@@ -36,8 +36,8 @@ _PLACES = (
     "data",
 )
 """Where the SDKs of vendors and frameworks hold the text of an answer."""
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SPELT = re.compile(r"[AEFHILMNORSX][A-Z]|[AEIOaeio]")
+_WORDS = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
+_SPELT = r"[AEFHILMNORSX][A-Z]|[AEIOaeio]"
 """A name that is read with "an": an AIMessage, an Answer, an LLMResult."""
 
 
@@ -153,11 +153,11 @@ def _named(output: object) -> str:
     name = type(output).__name__
     if name == "bytes":
         return name
-    return f"{'an' if _SPELT.match(name) else 'a'} {name}"
+    return f"{'an' if re.match(_SPELT, name) else 'a'} {name}"
 
 
 def _noun(output: object) -> str:
     """What a variable that holds it would be called: `message` for an AIMessage."""
     name = type(output).__name__
-    words = _WORDS.findall(name)
+    words = re.findall(_WORDS, name)
     return words[-1].lower() if name[0].isupper() and len(words[-1]) > 2 else "output"

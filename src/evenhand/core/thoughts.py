@@ -62,13 +62,12 @@ def _families() -> tuple[_Family, ...]:
 
 
 # Marks around the answer itself that are no part of it.
-_AROUND = re.compile(
-    r"^\s*(?:<\|START_RESPONSE\|>|<\|begin_of_solution\|>)|"
-    r"(?:<\|(?:return|end|END_RESPONSE|end_of_solution|im_end)\|>)\s*$",
-    re.IGNORECASE,
+_AROUND = (
+    r"(?i)^\s*(?:<\|START_RESPONSE\|>|<\|begin_of_solution\|>)|"
+    r"(?:<\|(?:return|end|END_RESPONSE|end_of_solution|im_end)\|>)\s*$"
 )
 # gpt-oss, where a server has left its special tokens out.
-_BARE_CHANNELS = re.compile(r"\s*analysis.*?assistantfinal", re.DOTALL)
+_BARE_CHANNELS = r"(?s)\s*analysis.*?assistantfinal"
 _QUOTING = "`'\"“‘«"
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
@@ -105,7 +104,7 @@ def without_thoughts(text: str) -> str | None:
     if rest == text:
         return text
     # Twice, because two marks can stand at the end, one behind the other.
-    rest = _AROUND.sub("", _AROUND.sub("", rest)).strip()
+    rest = re.sub(_AROUND, "", re.sub(_AROUND, "", rest)).strip()
     if rest:
         return rest
     return None if _is_sure(text) else text
@@ -113,7 +112,7 @@ def without_thoughts(text: str) -> str | None:
 
 def _after_begun(text: str) -> str:
     """The text after a thought that the model's template began, so that only its end is there."""
-    bare = _BARE_CHANNELS.match(text)
+    bare = re.match(_BARE_CHANNELS, text)
     if bare:
         return text[bare.end() :]
     for family in _families():

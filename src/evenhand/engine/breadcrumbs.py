@@ -27,7 +27,7 @@ SLOT = 256
 DEATHS = 3
 """So often a session has to end without a note while a trial is running, before the trial is set aside."""
 
-_CURRENT = re.compile(r"^(?:Current t|T)hread 0x([0-9a-f]+)", re.MULTILINE)
+_CURRENT = r"(?m)^(?:Current t|T)hread 0x([0-9a-f]+)"
 
 
 class Word(Record, frozen=True):
@@ -157,7 +157,7 @@ def to_set_aside(path: Path, words: list[Word]) -> Mapping[int, CodeError]:
     if fatal:
         path.with_suffix(".fatal").unlink()
         what = fatal.partition("\n")[0].removeprefix("Fatal Python error: ")
-        thread = _CURRENT.search(fatal)
+        thread = re.search(_CURRENT, fatal)
         number = int(thread[1], 16) if thread else 0
         # In a thread that is none of ours, it may have been any of them.
         guilty = [word for word in words if word.thread == number] or words

@@ -27,8 +27,8 @@ GRACE_S = 1.0
 ASIDE_S = 5.0
 """The guardian itself was stopped where it did not look for so long."""
 _NAMED = 3
-_THREAD = re.compile(r"^(?:Current t|T)hread 0x([0-9a-f]+).*\n((?:  .*\n?)*)", re.MULTILINE)
-_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+_THREAD = r"(?m)^(?:Current t|T)hread 0x([0-9a-f]+).*\n((?:  .*\n?)*)"
+_FRAME = r'(?m)^  File "(.*)", line (\d+) in (.*)$'
 
 
 _FIRST = int(getattr(signal, "SIGRTMIN", 0))
@@ -161,7 +161,9 @@ def _stacks(dump: Path) -> dict[int, list[tuple[str, str, str]]]:
         text = dump.read_text("utf-8", "replace")
     except OSError:
         return {}
-    return {int(number, 16): _FRAME.findall(frames) for number, frames in _THREAD.findall(text)}
+    return {
+        int(number, 16): re.findall(_FRAME, frames) for number, frames in re.findall(_THREAD, text)
+    }
 
 
 def _users_line(stacks: dict[int, list[tuple[str, str, str]]], thread: int) -> str:

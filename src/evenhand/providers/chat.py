@@ -421,10 +421,10 @@ def _joined(settings: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, 
 
 
 def _camel(name: str) -> str:
-    return _UNDERSCORE.sub(lambda match: match[1].upper(), name) if "_" in name else name
+    return re.sub(_UNDERSCORE, lambda match: match[1].upper(), name) if "_" in name else name
 
 
-_UNDERSCORE = re.compile(r"(?<=[A-Za-z0-9])_([a-z])")
+_UNDERSCORE = r"(?<=[A-Za-z0-9])_([a-z])"
 _SECRET = re.compile(
     r"(?<=[?&])([^=&#]*(?:key|token|secret|password|sig|signature))=[^&#]*", re.IGNORECASE
 )

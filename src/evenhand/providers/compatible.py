@@ -22,7 +22,7 @@ _ENDPOINTS: Mapping[str, tuple[str, str, str]] = {
 }
 """What can be asked for → the path, and the module and the name of the dialect that is spoken there."""
 
-_RESPONSES = re.compile(r"gpt-(?!35)(?:[6-9]|\d\d|5\.(?:[6-9]|\d\d))(?![\d])")
+_RESPONSES = r"gpt-(?!35)(?:[6-9]|\d\d|5\.(?:[6-9]|\d\d))(?![\d])"
 # Models from here on are asked through the responses API where an id does not say how.
 
 _FROM_ENVIRONMENT: Mapping[str, tuple[str, type]] = {
@@ -78,7 +78,7 @@ def _kind(wanted: Wanted, server: CompatibleServer) -> tuple[str, str]:
     kind, model = split_kind(wanted.rest)
     if not kind:
         routed = "responses" in server.kinds and wanted.kind == "openai"
-        kind = "responses" if routed and _RESPONSES.match(model) else next(iter(server.kinds))
+        kind = "responses" if routed and re.match(_RESPONSES, model) else next(iter(server.kinds))
         first = model.partition(":")[0]
         if wanted.kind == "openai" and first in _NOT_HERE:
             raise wanted.refused(

@@ -27,18 +27,12 @@ from evenhand.providers.http import HttpAnswer
 from evenhand.providers.refusals import error_codes
 from evenhand.providers.retry_after import retry_after
 
-_QUOTA = re.compile(
-    r"insufficient_quota|exceeded your current quota|credit balance is too low|billing_hard_limit|"
-    r"reached your specified (api )?usage limits|PerDay|daily (limit|quota)|payment required",
-    re.IGNORECASE,
+_QUOTA = (
+    r"(?i)insufficient_quota|exceeded your current quota|credit balance is too low|billing_hard_limit|"
+    r"reached your specified (api )?usage limits|PerDay|daily (limit|quota)|payment required"
 )
-_CONTEXT = re.compile(
-    r"context_length_exceeded|maximum context length|prompt is too long|too many tokens",
-    re.IGNORECASE,
-)
-_MODEL = re.compile(
-    r"model_not_found|not_found_error|does not exist|unknown model|no such model", re.IGNORECASE
-)
+_CONTEXT = r"(?i)context_length_exceeded|maximum context length|prompt is too long|too many tokens"
+_MODEL = r"(?i)model_not_found|not_found_error|does not exist|unknown model|no such model"
 # For a model that is retired or unknown, some vendors answer 400, with one of these codes or words.
 _MODEL_CODES = frozenset(
     {
@@ -51,11 +45,10 @@ _MODEL_CODES = frozenset(
         "modeldeprecated",
     }
 )
-_MODEL_WORDS = re.compile(
-    r"Model Not Exist|"  # DeepSeek
+_MODEL_WORDS = (
+    r"(?s)Model Not Exist|"  # DeepSeek
     r"\S+ is not a valid model ID|"  # OpenRouter
-    r"Invalid model name passed in model=.*",  # LiteLLM
-    re.DOTALL,
+    r"Invalid model name passed in model=.*"  # LiteLLM
 )
 
 
@@ -80,7 +73,7 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
         message, _, shape = explanation.partition(REPLY_LIKE)
         hint = f"Its reply is like {shape}" if shape else ""
         return BadRequest(message, hint=hint, status=status, body=body)
-    if status == 402 or (status in (400, 403, 429) and _QUOTA.search(body)):
+    if status == 402 or (status in (400, 403, 429) and re.search(_QUOTA, body)):
         return QuotaExhausted(
             message,
             hint="Top up or raise the limit, then `evenhand resume`.",
@@ -95,7 +88,7 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     if status == 404 or is_retired:
         what = (
             "Look at the model's name."
-            if is_retired or _MODEL.search(body)
+            if is_retired or re.search(_MODEL, body)
             else "Look at the address and the model's name."
         )
         return UnknownModel(message, hint=what, status=status, body=body)
@@ -103,7 +96,7 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
         return TimedOut(message, status=status, body=body, retry_after_s=wait, billed=None)
     if status >= 500 or "overloaded_error" in body:
         return Overloaded(message, status=status, body=body, retry_after_s=wait)
-    if _CONTEXT.search(body):
+    if re.search(_CONTEXT, body):
         return BadRequest(
             message, hint="The prompt is longer than the model takes.", status=status, body=body
         )
@@ -136,7 +129,7 @@ def unreadable(answer: HttpAnswer, *, host: str) -> BadReply | None:
 
 def _is_of_the_model(body: bytes) -> bool:
     """Whether a 400 says that there is no such model: by a code or a message, never by what may be the request."""
-    return bool(error_codes(body) & _MODEL_CODES or _MODEL_WORDS.fullmatch(_message(body)))
+    return bool(error_codes(body) & _MODEL_CODES or re.fullmatch(_MODEL_WORDS, _message(body)))
 
 
 def _message(body: bytes) -> str:

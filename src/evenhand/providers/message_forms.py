@@ -172,11 +172,11 @@ def is_message(row: Mapping[str, Any], name: str = "messages") -> bool:
         return role is None or isinstance(role, str)
     if role is None:
         kind = row.get("type")
-        return isinstance(kind, str) and bool(name == "input" or _ITEM.fullmatch(kind))
+        return isinstance(kind, str) and bool(name == "input" or re.fullmatch(_ITEM, kind))
     return isinstance(role, str) and (role in _ROLES or "content" in row)
 
 
-_ITEM = re.compile(r"message|reasoning|item_reference|\w+_call(_output)?")
+_ITEM = r"message|reasoning|item_reference|\w+_call(_output)?"
 """What the items of OpenAI's responses API are called."""
 _ROLES = frozenset("system developer user assistant tool function model".split())
 

@@ -32,12 +32,12 @@ _CODES = frozenset(
     }
 )
 # With these codes, and with numbers, the words decide.
-_VAGUE = re.compile(
+_VAGUE = (
     r"|\d+|none|null|bad_?request(?:_?error)?|invalid_?request_?error|invalid_argument|api_error|"
     r"validation_?exception|permission_denied|contentpolicyviolationerror|the caller does not have permission.*"
 )
-_WORDS = re.compile(
-    r"content management policy|ContentPolicyViolationError|ResponsibleAIPolicyViolation|"  # Azure, LiteLLM
+_WORDS = (
+    r"(?i)content management policy|ContentPolicyViolationError|ResponsibleAIPolicyViolation|"  # Azure, LiteLLM
     r"blocked by (?:our |the )?content filter|"  # Anthropic
     r"^Content Exists Risk\b|"  # DeepSeek
     r"violates (?:our )?usage guidelines|SAFETY_CHECK_TYPE_|"  # xAI
@@ -46,11 +46,10 @@ _WORDS = re.compile(
     r"Violated guardrail policy|bedrock_guardrail_response|guardrail_intervened|GUARDRAIL_INTERVENED|"
     r"input was flagged for|"  # OpenRouter
     r"(?:Prompt|Response) blocked due to security configurations|"  # Cloudflare
-    r"系统检测到输入或生成内容可能包含不安全或敏感内容",  # Zhipu
-    re.IGNORECASE,
+    r"系统检测到输入或生成内容可能包含不安全或敏感内容"  # Zhipu
 )
 # OpenRouter has the code of a flagged prompt for a request of the wrong form.
-_OF_THE_FORM = re.compile(r"^invalid (?:responses api )?request", re.IGNORECASE)
+_OF_THE_FORM = r"(?i)^invalid (?:responses api )?request"
 _OTHER = frozenset({401, 402, 404, 408, 429})
 _ERRORS = (
     *("error", "errors", "innererror", "inner_error", "cause", "detail"),
@@ -74,11 +73,11 @@ def refusal(body: bytes, status: int = 200) -> str | None:
         texts = (error.get(name) for name in ("message", "detail", "error"))
         words = next((text for text in texts if isinstance(text, str)), "")
         if _codes(error) & _CODES:
-            block = block or not _OF_THE_FORM.match(words)
+            block = block or not re.match(_OF_THE_FORM, words)
         elif _is_vague(error):
             metadata = error.get("metadata")
             flagged = isinstance(metadata, Mapping) and "flagged_input" in metadata
-            block = block or flagged or _WORDS.search(words) is not None
+            block = block or flagged or re.search(_WORDS, words) is not None
         if block and words:
             return words
     return "a filter blocked it" if block else None
@@ -133,4 +132,4 @@ def _codes(error: Mapping[str, Any]) -> set[str]:
 
 
 def _is_vague(error: Mapping[str, Any]) -> bool:
-    return all(map(_VAGUE.fullmatch, _codes(error)))
+    return all(re.fullmatch(_VAGUE, code) for code in _codes(error))

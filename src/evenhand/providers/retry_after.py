@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-_PARTS = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.ASCII)
+_PARTS = r"(?a)(\d+(?:\.\d+)?)\s*(ms|h|m|s)"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -35,8 +35,8 @@ def duration(text: str) -> float | None:
     number = _number(text)
     if number is not None:
         return number
-    parts = _PARTS.findall(text)
-    if not parts or _PARTS.sub("", text).strip():
+    parts = re.findall(_PARTS, text)
+    if not parts or re.sub(_PARTS, "", text).strip():
         return None
     total = sum(float(value) * _UNITS[unit] for value, unit in parts)
     return total if math.isfinite(total) else None

@@ -18,7 +18,7 @@ from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.record import Record
 
-_CLIENT_SIDE = re.compile(
+_CLIENT_SIDE = (
     r"(?:function|custom|local_shell|apply_patch|(?:bash|text_editor|computer|memory)_\d{8})"
 )
 """Types of tools that the caller runs: they cost their tokens."""
@@ -44,11 +44,9 @@ _INSIDE = frozenset(
     "generationConfig generation_config extra_body extraBody inferenceConfig additionalModelRequestFields".split()
 )
 _HEADER = re.compile(r"tier|priority|vertex-ai-llm|geo", re.IGNORECASE)
-_BETA = re.compile(r"context-1m|fast-mode")
-_SOUND = re.compile(rb'"input_audio"|"mime_?(?:type|Type)":\s*"audio/')
-_HOSTED = re.compile(
-    rb'"(?:type)":\s*"(?:web_search|file_search|code_interpreter|image_generation|mcp)_call"'
-)
+_BETA = r"context-1m|fast-mode"
+_SOUND = rb'"input_audio"|"mime_?(?:type|Type)":\s*"audio/'
+_HOSTED = rb'"(?:type)":\s*"(?:web_search|file_search|code_interpreter|image_generation|mcp)_call"'
 
 
 class Surcharges(Record, frozen=True):
@@ -98,13 +96,13 @@ def surcharges(body: Mapping[str, Any], headers: Mapping[str, str] | None = None
 def hears(body: bytes) -> bool:
     """Whether a request has sound in it, whose tokens have a price of their own."""
     # A search for a plain text takes a tenth of the pattern's time, and most requests have no such word.
-    return body.find(b"audio") >= 0 and _SOUND.search(body) is not None
+    return body.find(b"audio") >= 0 and re.search(_SOUND, body) is not None
 
 
 def billed_beyond(body: bytes) -> Surcharges:
     """What an answer says was charged otherwise: a tier that nobody asked for, a search that the vendor made."""
     find = body.find  # `in` takes ten times as long: bytes are tried as a number first
-    if find(b'_call"') >= 0 and _HOSTED.search(body):
+    if find(b'_call"') >= 0 and re.search(_HOSTED, body):
         return Surcharges(("a hosted tool",))
     for word in _TOLD:
         if find(word) >= 0:
@@ -147,7 +145,7 @@ def _tools(tools: object) -> Iterator[str]:
     for tool in map(as_mapping, cast("list[object]", tools)):
         kind = tool.get("type")
         if isinstance(kind, str):
-            if not _CLIENT_SIDE.fullmatch(kind):
+            if not re.fullmatch(_CLIENT_SIDE, kind):
                 yield f"tool {kind!r}"
         elif "function" in tool or "input_schema" in tool or ("name" in tool and not kind):
             continue
@@ -167,7 +165,7 @@ def _of_headers(headers: Mapping[str, str]) -> Iterator[str]:
     for name, value in headers.items():
         if _HEADER.search(name) and str(value).lower() not in {*_TIERS, *_OFF}:
             yield f"the header {name}"
-        elif name.lower() == "anthropic-beta" and _BETA.search(str(value)):
+        elif name.lower() == "anthropic-beta" and re.search(_BETA, str(value)):
             yield f"the beta {value}"
 
 

@@ -15,7 +15,7 @@ from evenhand.core.record import Record
 Fill = Callable[[str, Mapping[str, Any]], str]
 """Fills a template in with these variables. May raise a TemplateError."""
 
-_TAG = re.compile(r"\{\{\s*([\w.]+)\s*(?:\|\s*(dump|tojson)\s*)?\}\}")
+_TAG = r"\{\{\s*([\w.]+)\s*(?:\|\s*(dump|tojson)\s*)?\}\}"
 
 
 def plainly_filled(template: str, variables: Mapping[str, Any]) -> str:
@@ -32,7 +32,7 @@ def plainly_filled(template: str, variables: Mapping[str, Any]) -> str:
             return json.dumps(item, ensure_ascii=False)
         return "" if item is None else str(item)
 
-    return _TAG.sub(value, template)
+    return re.sub(_TAG, value, template)
 
 
 class Wanted(Record, frozen=True):

@@ -26,8 +26,7 @@ _START_S = 60.0
 LONG = 5000
 """On longer texts even two repeats in a row are worth the care."""
 
-_PARTS = re.compile(
-    r"""
+_PARTS = r"""(?xs)
     (?P<escape>\\(?:u\{(?P<point>[0-9a-fA-F]+)\}|k<(?P<back>\w+)>|.))
   | (?P<nothing>\[\^\])
   | (?P<foreign>\(\?(?:P|\#|>|\()|(?:[*+?]|\{\d+(?:,\d*)?\})\+)
@@ -38,9 +37,7 @@ _PARTS = re.compile(
   | (?P<brace>\{(?=,))
   | (?P<dollar>\$)
   | (?P<dot>\.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+    """
 _LETTERS = frozenset("bBdDsSwWtnrvfxuc0123456789")
 SPACE = " \\t\\n\\v\\f\\r\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
 """What JavaScript takes for white space, as it is written between the brackets of a pattern."""
@@ -91,7 +88,7 @@ def javascript_pattern(pattern: str) -> re.Pattern[str]:
         )
 
     try:
-        return re.compile(_PARTS.sub(respelt, pattern), re.ASCII)
+        return re.compile(re.sub(_PARTS, respelt, pattern), re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
         # A repeat that is too large overflows, and groups nested too deep exceed the limit of recursion.
         raise ScoreError(f"'{pattern}' is not a regular expression: {error}") from None

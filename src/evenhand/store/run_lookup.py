@@ -25,9 +25,7 @@ from evenhand.store.runfile import RunFile
 
 SUFFIX = ".db"
 DEPTH = 4
-_EXPORT = re.compile(
-    rb'\{"schema":"evenhand\.run/|\{"case":.+?,"variant":\{|case,description,prompt,model,repeat,outcome'
-)
+_EXPORT = rb'\{"schema":"evenhand\.run/|\{"case":.+?,"variant":\{|case,description,prompt,model,repeat,outcome'
 """How files begin that `evenhand export` writes of eval sets, and `--json` prints."""
 _NOT_HERE = frozenset({"node_modules", "venv", "site-packages", "__pycache__"})
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -268,7 +266,7 @@ def matching(known: Iterable[Path], ref: str) -> list[Path]:
     return same or [path for _, path in begun]
 
 
-_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_REMOTE = r"(?i)[a-z][a-z0-9+.-]*://"
 
 
 def find(start: Path, ref: str | None, *, ended: bool = False) -> Path:
@@ -292,7 +290,7 @@ def find(start: Path, ref: str | None, *, ended: bool = False) -> Path:
             if hint := another_kind(path):
                 raise UsageError(f"{ref} is not a run", hint=hint)
             return path.absolute()
-        if remote := _REMOTE.match(ref):
+        if remote := re.match(_REMOTE, ref):
             raise UsageError(  # not quoted, as it may have a password in it
                 f"a run of a remote ({remote[0]}…) can be read, but not used here",
                 hint="`show`, `export`, `compare`, `view` and `runs history` read remotes. For anything else, name a"
@@ -365,7 +363,7 @@ def another_kind(path: Path) -> str:
             return f"It is a baseline: evenhand gate --baseline {name} compares the evals with it."
         if b'"evenhand.cassette/' in start:
             return f"It is a cassette: evenhand run --replay {name} answers from it."
-        if _EXPORT.match(start):
+        if re.match(_EXPORT, start):
             return "It is Evenhand's own export, for other programs: evenhand show RUN opens the run itself."
     return ""
 

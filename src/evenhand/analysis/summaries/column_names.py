@@ -22,8 +22,8 @@ SHORT = 22
 """So long are names that a report repeats: `openai:chat:gpt-5-mini`."""
 RATES = 30
 """Columns of a terminal that a pass rate takes beside the name, with its interval."""
-_NUMBER = re.compile(r"#\d+")
-_FILE_AND_TEXT = re.compile(r"(\S+\.(?:txt|md|j2|json|yaml|yml)): ")
+_NUMBER = r"#\d+"
+_FILE_AND_TEXT = r"(\S+\.(?:txt|md|j2|json|yaml|yml)): "
 
 
 def column_names(variants: Sequence[Variant]) -> list[str]:
@@ -50,7 +50,7 @@ def in_ranges(names: Sequence[str]) -> list[str]:
     >>> in_ranges(["#1", "#2", "#3", "#5"]), in_ranges(["plain", "better"])
     (['#1–#3', '#5'], ['plain', 'better'])
     """
-    if not all(_NUMBER.fullmatch(name) for name in names):
+    if not all(re.fullmatch(_NUMBER, name) for name in names):
         return list(names)
     numbers = sorted(int(name[1:]) for name in names)
     runs = [
@@ -183,7 +183,7 @@ def _distinct(names: Sequence[str], width: int) -> list[str]:
 def _files(names: Sequence[str]) -> list[str]:
     """`prompts/a.txt: You are …` as `prompts/a.txt`, where the file tells all of them apart: its text changes."""
     different = set(filter(None, names))
-    short = {name: file[1] for name in different if (file := _FILE_AND_TEXT.match(name))}
+    short = {name: file[1] for name in different if (file := re.match(_FILE_AND_TEXT, name))}
     if len(short) < len(different) or len(set(short.values())) < len(short):
         return list(names)
     return [short.get(name, name) for name in names]

@@ -18,7 +18,7 @@ from evenhand.languages.javascript.references import is_reference
 from evenhand.languages.javascript.references import split_reference as split_javascript
 from evenhand.scorers.code_languages import ENDINGS
 
-_PYTHON_ONLY = re.compile(
+_PYTHON_ONLY = (
     r"\.(?:[lr]?strip|lower|upper|startswith|endswith|splitlines|title|capitalize|casefold|removeprefix|removesuffix"
     r"|format|items)\(|(?<![\w.])(?:len|str|int|float|bool|list|dict|set|sorted|sum|min|max|round|isinstance)\("
     r"|['\"]\.join\(|\bjson\.(?:loads|dumps)\(|(?<![\w.])(?:True|False|None|import|lambda|elif|not)\b"
@@ -40,7 +40,7 @@ def is_python(code: str) -> bool:
     from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
     from evenhand.scorers.python_code import python_function  # noqa: PLC0415 (only for configs with code)
 
-    reads = bool(_PYTHON_ONLY.search(code))
+    reads = bool(re.search(_PYTHON_ONLY, code))
     # Much short code can be read as either: then it is JavaScript, which is all that promptfoo knows.
     if not reads and javascript.is_javascript(code, "output", "context"):
         return False

@@ -25,9 +25,9 @@ from evenhand.languages.templates.printing import in_template
 from evenhand.languages.templates.rendering import Templates, has_tags
 
 _TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
-_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
-_ASKED = re.compile(r"\{\{\s*([^{}\s|]+)\s*(?:\|[^}]+)?\}\}|\{%\s*(?:if|for)\s+([^{}\s]+)\s*.*?%\}")
-_LOOP = re.compile(r"\{%\s*for\s+(\w+)\s+in\s+(\w+)\s*%\}")
+_COMMENT = r"(?s)\{#.*?#\}"
+_ASKED = r"\{\{\s*([^{}\s|]+)\s*(?:\|[^}]+)?\}\}|\{%\s*(?:if|for)\s+([^{}\s]+)\s*.*?%\}"
+_LOOP = r"\{%\s*for\s+(\w+)\s+in\s+(\w+)\s*%\}"
 _ROOT = re.compile(r"[A-Za-z_]\w*")
 _PLAIN = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
@@ -136,9 +136,9 @@ def asks_for_absent(text: str, values: Container[str]) -> bool:
 
     As it looks for them: at what a tag, `if` or `for` begins with, so that `{% if true %}` names `true`.
     """
-    text = _COMMENT.sub("", text)
-    names = {a or b for a, b in _ASKED.findall(text)}
-    for name, items in _LOOP.findall(text):
+    text = re.sub(_COMMENT, "", text)
+    names = {a or b for a, b in re.findall(_ASKED, text)}
+    for name, items in re.findall(_LOOP, text):
         names = {*names - {name}, items}
     roots = {root[0] for root in map(_ROOT.match, names) if root}
     return any(root not in values for root in roots - {"env"})

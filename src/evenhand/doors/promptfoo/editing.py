@@ -25,7 +25,7 @@ from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.templates.rendering import reads_environment
 from evenhand.providers.roster import look_at_vendor
 
-_NAMES_FILE = re.compile(r"file://[^\"]*\{[{%]")
+_NAMES_FILE = r"file://[^\"]*\{[{%]"
 
 
 class FolderEditor(Record, frozen=True):
@@ -78,7 +78,7 @@ class FolderEditor(Record, frozen=True):
         hooks = self.folder.trial_hooks
         if hooks is not None and hooks.hooks.at("beforeEach"):
             return "Variables can't be edited: an extension (beforeEach) may set them."
-        if _NAMES_FILE.search(encode([test.raw, test.shown]).decode()):
+        if re.search(_NAMES_FILE, encode([test.raw, test.shown]).decode()):
             return "Variables can't be edited: the test names files by them."
         return ""
 

@@ -13,16 +13,15 @@ from evenhand.core.secrets import redacted
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import read_text
 
-_TAG = re.compile(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
-_EXPRESSION = re.compile(r"\{\{(?:[^}]|\}(?!\}))*\}\}")
-_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_ANY_TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
-_NAMED = re.compile(r"""\benv(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])""")
-_LINE = re.compile(
-    r"""^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*(?:=[ \t]*|:[ \t]+)"""
-    r"""('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`|[^#\r\n]*)[ \t]*(?:\#[^\r\n]*)?$""",
-    re.MULTILINE,
+_TAG = r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}"""
+_EXPRESSION = r"\{\{(?:[^}]|\}(?!\}))*\}\}"
+_QUOTED = r"""'[^']*'|"[^"]*\""""
+_WORD = r"[A-Za-z_]\w*"
+_ANY_TAG = r"(?s)\{[{%].*?[}%]\}"
+_NAMED = r"""\benv(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])"""
+_LINE = (
+    r"""(?m)^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*(?:=[ \t]*|:[ \t]+)"""
+    r"""('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`|[^#\r\n]*)[ \t]*(?:\#[^\r\n]*)?$"""
 )
 
 
@@ -55,7 +54,7 @@ def env_file(path: Path, findings: Findings) -> dict[str, str]:
     """
     text = read_text(path, findings)
     variables: dict[str, str] = {}
-    for name, written in _LINE.findall((text or "").replace("\r\n", "\n")):
+    for name, written in re.findall(_LINE, (text or "").replace("\r\n", "\n")):
         value = written.strip()
         quote = value[:1]
         if len(value) > 1 and quote in "'\"`" and value.endswith(quote):
@@ -119,7 +118,7 @@ def env_filled(
     if isinstance(value, str):
         if "env" not in value or "{{" not in value:
             return value
-        return _EXPRESSION.sub(lambda tag: _filled(tag[0], env), value)
+        return re.sub(_EXPRESSION, lambda tag: _filled(tag[0], env), value)
     if is_object(value):
         inside = env if variables is None else variables
         return {
@@ -135,12 +134,12 @@ def _filled(tag: str, env: Mapping[str, str]) -> str:
 
     With a filter a variable may be absent, unless it looks like a secret: it may be there, and not be for this place.
     """
-    plain = _TAG.fullmatch(tag)
+    plain = re.fullmatch(_TAG, tag)
     if plain:
         return env.get(plain[1] or plain[2], tag)
     # Quoted text is a value, whatever words it holds.
-    first = _WORD.search(_QUOTED.sub("", tag))
-    names = [dotted or quoted for dotted, quoted in _NAMED.findall(tag)]
+    first = re.search(_WORD, re.sub(_QUOTED, "", tag))
+    names = [dotted or quoted for dotted, quoted in re.findall(_NAMED, tag)]
     absent = [name for name in names if name not in env]
     if not names or first is None or first[0] != "env":
         return tag
@@ -159,7 +158,7 @@ def _filled(tag: str, env: Mapping[str, str]) -> str:
 
 def unset(text: str) -> list[str]:
     """The variables that tags of a text name and that are not set: those tags are there once it is filled in."""
-    return [match[1] or match[2] for match in _TAG.finditer(text)] if "env" in text else []
+    return [match[1] or match[2] for match in re.finditer(_TAG, text)] if "env" in text else []
 
 
 def not_secret(env: Mapping[str, str]) -> Mapping[str, str]:
@@ -171,8 +170,8 @@ def secret_named(text: str, env: Mapping[str, str]) -> str:
     """The first variable that a tag of this text names and that looks like a secret; empty for none."""
     if "env" not in text or "{" not in text:
         return ""
-    for tag in _ANY_TAG.findall(text):
-        for dotted, quoted in _NAMED.findall(tag):
+    for tag in re.findall(_ANY_TAG, text):
+        for dotted, quoted in re.findall(_NAMED, tag):
             name = dotted or quoted
             variable = {name: env.get(name) or name}
             if redacted(variable) != variable:

@@ -51,7 +51,7 @@ KEYS: Mapping[str, TableKey] = {
     "inputs": TableKey("No effect: for red teaming.", own(TABLE)),
 }
 
-_SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
+_SHELL = r"\$\{?[A-Z_][A-Z0-9_]+\}?"
 
 DEFAULT_JUDGES: Mapping[Task, tuple[tuple[str, str], ...]] = {
     "generate": (
@@ -459,7 +459,7 @@ def with_files_read(
                 files.add(path)
                 # They are read as if they stood in the config.
                 return None if document is None else env_filled(document.value, config.env)
-            if _SHELL.fullmatch(value):
+            if re.fullmatch(_SHELL, value):
                 findings.hint(
                     place,
                     f"{value!r} is sent as it is",

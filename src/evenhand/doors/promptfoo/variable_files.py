@@ -57,12 +57,10 @@ def unreadable(path: Path) -> tuple[str, str] | None:
 
 def sent_whole(prompt: str) -> frozenset[str]:
     """The variables that stand in a prompt's messages where a vendor wants the bytes of a file."""
-    return frozenset(match[1] for match in _BYTES_PLACE.finditer(prompt))
+    return frozenset(match[1] for match in re.finditer(_BYTES_PLACE, prompt))
 
 
-_BYTES_PLACE = re.compile(
-    r"""["']?\b(?:data|file_data|bytes)["']?\s*:\s*["']?\{\{\s*([A-Za-z_]\w*)\s*\}\}"""
-)
+_BYTES_PLACE = r"""["']?\b(?:data|file_data|bytes)["']?\s*:\s*["']?\{\{\s*([A-Za-z_]\w*)\s*\}\}"""
 
 
 def file_value(path: Path, *, whole: bool = False) -> object:

@@ -44,7 +44,7 @@ CALIBRATED: tuple[Calibrated, ...] = get_args(Calibrated)
 _SECONDS: Part = {"type": "number", "exclusiveMinimum": 0}
 _COUNT: Part = {"type": "integer", "minimum": 0}
 S = TypeVar("S", bound=msgspec.Struct)
-_PLACE = re.compile(r"at line (\d+), column (\d+)")
+_PLACE = r"at line (\d+), column (\d+)"
 
 
 class ProjectModel(Record, frozen=True):
@@ -218,7 +218,7 @@ def _table(path: Path, text: str) -> Mapping[str, Any] | None:
     except RecursionError:
         raise ConfigError([Problem(str(path), 0, 0, "is nested too deep")]) from None
     except ValueError as error:  # not TOML, or a number of more digits than Python reads
-        place = _PLACE.search(str(error))
+        place = re.search(_PLACE, str(error))
         line, column = (int(place[1]), int(place[2])) if place else (0, 0)
         hint = 'Names with other signs than letters, digits, - and _ need quotes: "P@5" = 0.5.'
         hint = hint if "after a key" in str(error) else ""
@@ -235,7 +235,7 @@ def _table(path: Path, text: str) -> Mapping[str, Any] | None:
 
 def _hint_of(error: str, kind: type[msgspec.Struct]) -> str:
     """The names that are known where msgspec found one that isn't; empty for another error."""
-    match = _UNKNOWN.search(error)
+    match = re.search(_UNKNOWN, error)
     if match is None:
         return ""
     for name in match[2].split(".")[1:]:
@@ -249,8 +249,8 @@ def _hint_of(error: str, kind: type[msgspec.Struct]) -> str:
     return did_you_mean(match[1], names, f"There are: {', '.join(names)}.")
 
 
-_UNKNOWN = re.compile(r"unknown field `(.+?)` - at `([^`]*)`")
-_FIELD = re.compile(r"at `\$\.(\w+)")
+_UNKNOWN = r"unknown field `(.+?)` - at `([^`]*)`"
+_FIELD = r"at `\$\.(\w+)"
 """The field of a table that a value of another kind is in."""
 
 
@@ -309,7 +309,7 @@ class _TableReader:
                 {k: v for k, v in table.items() if k in names} if table else value, kind
             )
         except msgspec.ValidationError as error:
-            field = _FIELD.search(str(error))
+            field = re.search(_FIELD, str(error))
             line = f"{key}.{field[1]}" if field and self._line(f"{key}.{field[1]}") else key
             fault = shape_fault(error).replace("an object", "a table")
             hint = _hint_of(str(error), kind)

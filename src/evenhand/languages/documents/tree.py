@@ -31,9 +31,9 @@ LARGEST = 2_000_000
 """Nodes that a file may have once its aliases are written out."""
 LONGEST_NUMBER = 300
 
-_NESTS = re.compile(r"^[-?: ]{400}", re.MULTILINE)
-_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NESTS = r"(?m)^[-?: ]{400}"
+_INT = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
+_FLOAT = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
 _WORDS: Mapping[str, object] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -178,7 +178,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
             findings.problem(Place(path, conflict, 1), UNRESOLVED, RESOLVE)
             return None
         mark = error.problem_mark or error.context_mark
-        if mark is not None and _ESCAPE.search(str(error.problem)):
+        if mark is not None and re.search(_ESCAPE, str(error.problem)):
             here = text.splitlines()[mark.line]
             start = max(0, here.rfind("\\", 0, mark.column + 1))
             escape = re.match(r"\\(?:[uUx][0-9a-fA-F]*|.?)", here[start:])
@@ -208,12 +208,10 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     return Document(path, value, places, lending=lending)
 
 
-_ESCAPE = re.compile(r"escape (?:character|code|sequence)|hexa?decimal")
+_ESCAPE = r"escape (?:character|code|sequence)|hexa?decimal"
 """What PyYAML, in C or in Python, says of a backslash in double quotes that begins nothing it knows."""
-_HALVES = re.compile(
-    r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
-)
-_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_HALVES = r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+_DOUBLE_QUOTED = r'(?s)"(?:[^"\\]|\\.)*"'
 
 
 def safe_loader() -> type[yaml.SafeLoader]:
@@ -242,7 +240,7 @@ def refuse_yaml_depth(text: str) -> None:
         yaml.YAMLError: It is no YAML.
     """
     # Parsing takes long, so only text with many brackets or a very deep indentation is parsed twice.
-    if text.count("[") + text.count("{") <= DEEPEST and not _NESTS.search(text):
+    if text.count("[") + text.count("{") <= DEEPEST and not re.search(_NESTS, text):
         return
     import yaml  # noqa: PLC0415 (a folder of JSON files has no use for it)
 
@@ -260,14 +258,14 @@ def _whole_characters(text: str) -> str:
 
     JavaScript reads such, and so what was written for it has them; YAML proper knows no halves.
     """
-    if not _HALVES.search(text):
+    if not re.search(_HALVES, text):
         return text
 
     def whole(match: re.Match[str]) -> str:
         high, low = int(match[2], 16), int(match[3], 16)
         return f"{match[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08X}"
 
-    return _DOUBLE_QUOTED.sub(lambda quoted: _HALVES.sub(whole, quoted[0]), text)
+    return re.sub(_DOUBLE_QUOTED, lambda quoted: re.sub(_HALVES, whole, quoted[0]), text)
 
 
 @lru_cache(maxsize=1)
@@ -286,7 +284,7 @@ def _not_asked(*_: object) -> None:
     """Paths that resolve to tags: there are none."""
 
 
-_ODD_SPACE = re.compile("[\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]")
+_ODD_SPACE = "[\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]"
 """Spaces that look like one, and come with text that was copied from a page."""
 
 
@@ -296,7 +294,7 @@ def _yaml_hint(text: str, mark: object) -> str:
     if line is None or line >= len(lines):
         return ""
     for number, text_ in enumerate(lines[: line + 1], 1):
-        odd = _ODD_SPACE.search(text_)
+        odd = re.search(_ODD_SPACE, text_)
         if odd:
             return f"Line {number} has a space that YAML doesn't take for one (U+{ord(odd[0]):04X}): replace it."
     here = lines[line]
@@ -421,9 +419,9 @@ class _NodeReader:
         # So many digits fit into no float, and Python refuses to read more than 4,300 of them.
         if len(text) > LONGEST_NUMBER:
             return text
-        if _INT.fullmatch(text):
+        if re.fullmatch(_INT, text):
             return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
-        if not _FLOAT.fullmatch(text):
+        if not re.fullmatch(_FLOAT, text):
             return text
         number = float(text)
         return (
