@@ -6,8 +6,9 @@ or its layout.
 
 Of code, what counts is what it does, with the functions and constants of its module that it names; comments, layout and
 docstrings don't. Of a scorer, so do the functions and classes that it names in other modules, except in installed ones:
-a check that has become lenient there is another check. Python compiles code to something else in each of its versions,
-so digests of different versions say nothing of each other; each begins with its version.
+a check that has become lenient there is another check. Source is the same in every version of Python. What has none,
+as it was made while something ran, is known by its compiled code, which differs: digests of two versions say nothing of
+each other. Each begins with its form.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
+from evenhand.core.source_code import FORM, fields_in, text_of_code
 from evenhand.core.traits import Traits
-from evenhand.core.users_code import users_file
+from evenhand.core.users_code import is_users, users_file
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -257,11 +259,12 @@ def _described(value: object) -> str:
 
 LETTERS = 8
 """Of a digest: enough to tell two from each other, and short where there are many."""
-_PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
+_COMPILED = f"python {sys.version_info[0]}.{sys.version_info[1]}"
+"""Before each digest of compiled code. Those of earlier versions of ours begin with the number alone."""
 
 
 def code_digest(function: Callable[..., object], *, everywhere: bool = False) -> str:
-    """A digest of what a function's code does, after the version of Python; empty where there is no code.
+    """A digest of what a function's code does, after the form that it was read in; empty where there is no code.
 
     Args:
         function: The function, or whatever can be called.
@@ -289,8 +292,8 @@ class _Globals:
 @lru_cache(maxsize=256)
 def _digest_of_code(code: CodeType, module: _Globals, everywhere: bool) -> str:
     del code  # the function's own
-    parts = _CodeParts(everywhere=everywhere).of_function(module.function)
-    return f"{_PYTHON}:{digest(*parts)[:LETTERS]}"
+    parts = _CodeParts(everywhere=everywhere)
+    return parts.digest(parts.of_function(module.function))
 
 
 def _function_in(target: object) -> FunctionType | None:
@@ -351,8 +354,8 @@ def _given(value: Any, around: tuple[object, ...]) -> str:
 
 def _class_digest(kind: type) -> str:
     """A digest of what a class does, without what it inherits; empty for one without code or constants."""
-    parts = [*_CodeParts(everywhere=True).of_class(kind)]
-    return f"{_PYTHON}:{digest(*parts)[:LETTERS]}" if parts else ""
+    parts = _CodeParts(everywhere=True)
+    return parts.digest(parts.of_class(kind))
 
 
 class _CodeParts:
@@ -365,6 +368,12 @@ class _CodeParts:
     def __init__(self, *, everywhere: bool) -> None:
         self._everywhere = everywhere
         self._known = set[CodeType | type]()
+        self._form = FORM
+
+    def digest(self, parts: Iterable[str]) -> str:
+        """A digest of such parts, after the form that they were read in; empty where there are none."""
+        texts = [*parts]
+        return f"{self._form}:{digest(*texts)[:LETTERS]}" if texts else ""
 
     def of_function(self, function: FunctionType) -> Iterator[str]:
         """A function's code, and what it names."""
@@ -372,21 +381,32 @@ class _CodeParts:
         if code in self._known:
             return
         self._known.add(code)
-        yield from _of_code(code, function.__doc__)
+        if text := text_of_code(code):
+            yield text
+        else:
+            self._form = _COMPILED
+            yield from _of_code(code, function.__doc__)
         names = _names_in(code)
         for name in sorted(names):
             yield from self._named(name, function.__globals__.get(name), function.__module__, names)
 
     def of_class(self, kind: type) -> Iterator[str]:
-        """A class's methods and constants, without what it inherits."""
+        """A class's fields, methods and constants, without what it inherits."""
         self._known.add(kind)
+        fields = fields_in(_file_of(kind), kind.__qualname__)
+        if fields is None and (annotations := _annotations_of(kind)):
+            self._form = _COMPILED
+            yield f"{annotations}"
+        yield from fields or ()
         for name, member in sorted(vars(kind).items()):
             if name.startswith("__") and name != "__init__":
                 continue
             function = _method(member)
             if function is not None:
-                yield name
-                yield from self.of_function(function)
+                # What a decorator made of the fields says nothing more than they do.
+                if name != "__init__" or fields is None or text_of_code(function.__code__):
+                    yield name
+                    yield from self.of_function(function)
             elif member is not None and _is_table(member):
                 yield name
                 yield _written(member)
@@ -411,7 +431,7 @@ class _CodeParts:
         elif isinstance(value, type):
             for kind in value.__mro__:
                 if kind not in self._known and self._is_looked_at(kind.__module__):
-                    yield f"{name}: {_fields_in(kind)}"
+                    yield name
                     yield from self.of_class(kind)
         elif self._counts(name, value):
             yield f"{name}={_written(value)}"
@@ -436,8 +456,15 @@ def _method(member: Any) -> FunctionType | None:
     return member if isinstance(member, FunctionType) else None
 
 
-def _fields_in(kind: type) -> list[str]:
-    """The annotated fields of a class, as a schema has them."""
+def _file_of(kind: type) -> str:
+    """The file that a class of the user's is written in; empty where that isn't known."""
+    methods = (function for member in vars(kind).values() if (function := _method(member)))
+    files = (function.__code__.co_filename for function in methods)
+    return users_file(sys.modules.get(kind.__module__)) or next(filter(is_users, files), "")
+
+
+def _annotations_of(kind: type) -> list[str]:
+    """The annotated fields of a class that was made while something ran."""
     annotations: Mapping[str, object] = vars(kind).get("__annotations__", {})
     return [
         f"{name}: {value.__qualname__ if isinstance(value, type) else _ADDRESS.sub('', str(value))}"

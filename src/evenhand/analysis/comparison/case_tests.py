@@ -90,6 +90,8 @@ class Change(Record, frozen=True, kw_only=True):
         scored: Whether its score means something else, and not its verdict alone.
         of_argument: Whether it is an argument of the scorer, or the judge's prompt, that is another one.
         argument: Of an eval's scorer which argument, with both digests, as it may be what the application answered.
+        known: Whether it is known to differ. Digests of compiled code of two versions of Python say nothing of each
+            other.
     """
 
     slot: str
@@ -98,6 +100,7 @@ class Change(Record, frozen=True, kw_only=True):
     scored: bool = True
     of_argument: bool = False
     argument: Argument | None = None
+    known: bool = True
 
 
 Signature = tuple[Asked, ...]
@@ -258,10 +261,14 @@ class TestChanges:
                     alone.add(one.argument)
         self.doubts: Counter[str] = Counter()
         """What differs and may be what the application answered, and in how many cases."""
+        self.unread: Counter[str] = Counter()
+        """The expectations of which it isn't known whether their code was edited, and in how many cases."""
         for pair, changes in raw.items():
             self._known[pair] = []
             for one in changes:
-                if one.argument is None or alone.edited(one.argument):
+                if not one.known:
+                    self.unread[one.slot] += passed[pair][2]
+                elif one.argument is None or alone.edited(one.argument):
                     self._known[pair].append(one)
                 elif passed[pair][2]:
                     self.doubts[f"{one.slot}: {one.text}"] += passed[pair][2]
@@ -443,7 +450,8 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         different.remove(_JUDGE_PROMPT)
     for name in different:
         values = mine.get(name, ""), theirs.get(name, "")
-        if name == CODE and _other_python(*values):
+        if name == CODE and _other_form(*values):
+            yield Change(slot=slot, names=names, text="code", known=False)
             continue
         argument = None
         if not (one.exact and two.exact):
@@ -462,8 +470,8 @@ def _differ(first: object, second: object) -> bool:
     return first is not None and second is not None and first != second
 
 
-def _other_python(first: str, second: str) -> bool:
-    """Whether two digests of code were made in different versions of Python: they say nothing of each other."""
+def _other_form(first: str, second: str) -> bool:
+    """Whether two digests of code say nothing of each other: of source and compiled code, or of two versions of it."""
     return first.partition(":")[0] != second.partition(":")[0]
 
 

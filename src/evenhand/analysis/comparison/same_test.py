@@ -214,6 +214,12 @@ class Likeness:
                 " from what the application answered"
             )
 
+        for slot, cases in list(self._changes.unread.items())[:DOUBTS]:
+            yield (
+                f"! {safe(slot)}: nobody can tell whether its code was edited ({count(cases, 'case')}): another version"
+                " of Python or of Evenhand recorded it"
+            )
+
     def _by_id_alone(self, one: int, two: int) -> bool:
         """Whether a case of an imported run is paired by its id, without an input in both or the same variables."""
         mine, theirs = self._mine.tests, self._theirs.tests

@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.encoding import digest
+from evenhand.core.source_code import text_of_node
 from evenhand.core.users_code import imported_names
 from evenhand.doors.assertions.transform import is_python, split_reference
 from evenhand.languages.javascript.references import is_reference
@@ -69,7 +70,7 @@ def _of_python(text: str) -> str:
     tree = _parsed(text) or _parsed("def f():\n" + textwrap.indent(text, "    "))
     if tree is None or _imports(tree) is None or _imports(tree):
         return ""
-    return digest(ast.dump(tree))
+    return digest(text_of_node(tree))
 
 
 def _of_javascript(text: str) -> str:
@@ -103,7 +104,7 @@ def _read(file: Path, changed_at: int, size: int) -> tuple[str, tuple[str, ...]]
     del changed_at, size  # another file under the same name
     tree = _parsed(file.read_bytes())
     local = None if tree is None else _imports(tree)
-    return ("", ()) if tree is None or local is None else (digest(ast.dump(tree)), tuple(local))
+    return ("", ()) if tree is None or local is None else (digest(text_of_node(tree)), tuple(local))
 
 
 def _parsed(text: str | bytes) -> ast.Module | None:

@@ -30,6 +30,7 @@ from msgspec import field
 from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
+from evenhand.core.source_code import FORM, text_of_node
 from evenhand.core.users_code import users_file, users_files, users_frame
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
@@ -37,11 +38,8 @@ from evenhand.doors.eval_sets.project_files import (
     called_name,
     names_not_theirs,
     root_name,
-    text_of,
 )
 
-FORM = "ast"
-"""Before each digest, as the version of Python is before those of compiled code."""
 ASSERTS = ""
 """Instead of a label: what the plain `assert` statements are known by together."""
 _ANY = ".*"
@@ -193,7 +191,7 @@ class _Source:
         if name in source.imported:
             return source.constant(ast.Name(name, ast.Load()))
         values = [_table(one) for one in source.statements.get(name, ())]
-        return " ".join(map(text_of, values)) if values and None not in values else ""
+        return " ".join(map(text_of_node, values)) if values and None not in values else ""
 
     def asserted_elsewhere(self, node: ast.AST) -> str:
         """A digest of what a function of another module asserts, if this is a statement that only calls it."""
@@ -255,7 +253,7 @@ class _Source:
         return Conditions(
             {one.text: code for one, code in digests.items() if not one.is_pattern},
             tuple((one.text, code) for one, code in digests.items() if one.is_pattern),
-            _digest([text_of(inner)]) if is_unnamed else "",
+            _digest([text_of_node(inner)]) if is_unnamed else "",
         )
 
 
@@ -294,7 +292,7 @@ class _Code:
             nodes: The condition, or the statements of a block.
             told: Names whose values the label tells.
         """
-        texts, known = [*map(text_of, nodes), *self._constants(nodes)], set[str](told)
+        texts, known = [*map(text_of_node, nodes), *self._constants(nodes)], set[str](told)
         waiting = _names(nodes)
         while waiting:
             name = waiting.pop()
@@ -303,7 +301,7 @@ class _Code:
             known.add(name)
             values = self._values.get(name) or self._source.statements.get(name, ())
             if not any(_answers(value, self._application) for value in values):
-                texts += sorted([*map(text_of, values), *self._constants(values)])
+                texts += sorted([*map(text_of_node, values), *self._constants(values)])
                 waiting |= _names(values)
         return "\n".join([*texts[: len(nodes)], *sorted(texts[len(nodes) :])])
 
@@ -312,7 +310,7 @@ class _Code:
         for node in nodes:
             for one in ast.walk(node):
                 if text := self._source.constant(one) or self._source.asserted_elsewhere(one):
-                    yield f"{text_of(one)}={text}"
+                    yield f"{text_of_node(one)}={text}"
 
 
 def _table(statement: ast.stmt) -> ast.expr | None:

@@ -21,6 +21,7 @@ from evenhand.core.application_code import EVAL
 from evenhand.core.definition import LETTERS, brief, file_digest
 from evenhand.core.encoding import decode, digest, digest_of, encode
 from evenhand.core.provider import Provider
+from evenhand.core.source_code import text_of_node
 from evenhand.core.users_code import users_files
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
@@ -237,7 +238,6 @@ _SET = "EvalSet"
 _SUBJECT = "subject"
 _GIVEN = frozenset({_CHECK, "case", "repeat"})
 """Parameters of an eval that are no application."""
-_UNSAID = frozenset({"annotation", "returns", "type_comment", "kind", "ctx", "type_params"})
 _Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -286,7 +286,7 @@ class _EvalSource:
             if statement.lineno in texts:
                 continue
             parts = list(self._left(statement, self._application | _parameters(statement)))
-            texts[statement.lineno] = " ".join(map(text_of, parts))
+            texts[statement.lineno] = " ".join(map(text_of_node, parts))
             for name in _names(parts) - known - self._neutral:
                 known.add(name)
                 waiting += self._statements.get(name, ())
@@ -434,20 +434,6 @@ def called_name(call: ast.Call) -> str:
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
-
-
-def text_of(node: object) -> str:
-    """A node as text: the same in every version of Python, and without what says nothing."""
-    if isinstance(node, ast.AST):
-        fields = (
-            f"{name}={text_of(value)}"
-            for name, value in ast.iter_fields(node)
-            if name not in _UNSAID and value is not None and value != []
-        )
-        return f"{type(node).__name__}({' '.join(fields)})"
-    if isinstance(node, list):
-        return f"[{' '.join(map(text_of, node))}]"
-    return repr(node)
 
 
 def _read_source(path: Path) -> _EvalSource | None:

@@ -18,6 +18,7 @@ from evenhand import EvalSet, compare, run
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.run_changes import changes, evidence_of
+from evenhand.core import definition
 from evenhand.core.run import TrialResult
 from evenhand.render.comparing import Comparison
 from evenhand.render.run import Run
@@ -344,6 +345,24 @@ def test_what_is_no_part_of_the_test_may_be_changed(tmp_path: Path, name: str):
     assert gate(read_baseline(path), now.file, 0.05, metrics=["passed"]).verdict == "worse"
     marked = changes(evidence_of(before.file), evidence_of(now.file))
     assert [one for one in marked if one.kind != "model"] == []
+
+
+def test_where_nobody_can_tell_whether_code_was_edited_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A run of an earlier version, or code without source in another version of Python."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr(definition, "text_of_code", lambda code: "")
+        earlier.setattr(definition, "fields_in", lambda file, name: None)
+        before = made(tmp_path / "a", BASE)
+    now = made(tmp_path / "b", BASE, worse)
+    words = "! short: nobody can tell whether its code was edited (12 cases): another version of"
+    both = compare(before, now, metric="passed")
+    assert (cases_of(both), both.verdict, words in str(both)) == ((12, 0), "worse", True)
+    path = tmp_path / "b.evn"
+    write_baseline(baseline_of(before.file), path)
+    outcome = gate(read_baseline(path), now.file, 0.05, metrics=["passed"])
+    assert (outcome.verdict, any(words in one for one in outcome.notes)) == ("worse", True)
 
 
 def cases_of(comparison: Comparison) -> tuple[int, int]:

@@ -1,0 +1,150 @@
+"""What code says, as text that is the same in every version of Python, without comments, layout and docstrings.
+
+Python compiles code to something else in each of its versions, so a check is known by its source: a baseline that was
+made with Python 3.11 tells an edited check from an unedited one where the gate runs on 3.13, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+from types import CodeType
+
+FORM = "ast"
+"""Before each digest of source, as the version of Python is before those of compiled code."""
+_UNSAID = frozenset({"annotation", "returns", "type_comment", "kind", "ctx", "type_params"})
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def text_of_node(node: object) -> str:
+    """A node as text: the same in every version of Python, and without what says nothing."""
+    if isinstance(node, ast.AST):
+        fields = (
+            f"{name}={text_of_node(value)}"
+            for name, value in ast.iter_fields(_joined(node))
+            if name not in _UNSAID and value is not None and value != []
+        )
+        return f"{type(node).__name__}({' '.join(fields)})"
+    if isinstance(node, list):
+        return f"[{' '.join(map(text_of_node, node))}]"
+    return repr(node)
+
+
+def _joined(node: ast.AST) -> ast.AST:
+    """An f-string whose texts are one where they adjoin: some versions of Python cut them, and keep empty ones."""
+    if not isinstance(node, ast.JoinedStr):
+        return node
+    values: list[ast.expr] = []
+    for one in node.values:
+        if not isinstance(one, ast.Constant):
+            values.append(one)
+        elif values and isinstance(values[-1], ast.Constant):
+            values[-1] = ast.Constant(f"{values[-1].value}{one.value}")
+        elif one.value:
+            values.append(one)
+    return ast.JoinedStr(values)
+
+
+def text_of_code(code: CodeType) -> str:
+    """What a function takes and does, without its name and its decorators; empty where its source can't be read.
+
+    Args:
+        code: That of a function that was imported, or typed in a notebook.
+    """
+    source = _source_of(code.co_filename)
+    nodes = source.functions[code.co_name, code.co_firstlineno] if source else ()
+    if len(nodes) > 1:
+        nodes = _innermost(nodes, code)
+    return " ".join(f"{text_of_node(node.args)} {text_of_node(node.body)}" for node in nodes)
+
+
+def fields_in(file: str, class_name: str) -> list[str] | None:
+    """The annotated fields of a class, with their types and defaults; None where its source can't be read.
+
+    Args:
+        file: Where the class is defined.
+        class_name: Its qualified name.
+    """
+    source = _source_of(file)
+    classes = source.classes[class_name] if source else ()
+    return (
+        [
+            f"{text_of_node(one)} {text_of_node(one.annotation)}"
+            for node in classes
+            for one in node.body
+            if isinstance(one, ast.AnnAssign)
+        ]
+        if classes
+        else None
+    )
+
+
+class _Source:
+    """A file's functions by name and first line, and its classes by qualified name."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.functions: defaultdict[tuple[str, int], list[_Function]] = defaultdict(list)
+        self.classes: defaultdict[str, list[ast.ClassDef]] = defaultdict(list)
+        waiting: list[tuple[str, ast.AST]] = [("", tree)]
+        while waiting:
+            around, node = waiting.pop()
+            if isinstance(node, _Documented) and ast.get_docstring(node, clean=False) is not None:
+                del node.body[0]
+            if isinstance(node, ast.Lambda):
+                self.functions["<lambda>", node.lineno].append(node)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = min((node.lineno, *(one.lineno for one in node.decorator_list)))
+                self.functions[node.name, first].append(node)
+                around = f"{around}{node.name}.<locals>."
+            elif isinstance(node, ast.ClassDef):
+                self.classes[f"{around}{node.name}"].append(node)
+                around = f"{around}{node.name}."
+            waiting += [(around, child) for child in ast.iter_child_nodes(node)]
+
+
+def _source_of(file: str) -> _Source | None:
+    # A file that was edited is read again, as it is imported again by `watch` and notebooks.
+    linecache.checkcache(file)
+    return _read("".join(linecache.getlines(file)))
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> _Source | None:
+    try:
+        return _Source(ast.parse(text)) if text else None
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _innermost(nodes: Sequence[_Function], code: CodeType) -> Sequence[_Function]:
+    """That of several lambdas of one line which has been compiled to this code; all of them, if that isn't known."""
+    places = [
+        (line, column, last, end)
+        for line, last, column, end in code.co_positions()
+        if line
+        and last
+        and column is not None
+        and end  # of what stands nowhere, or of Python without columns
+    ]
+    around = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Lambda)
+        and places
+        and _begin(node.body) <= min(place[:2] for place in places)
+        and max(place[2:] for place in places) <= _end(node.body)
+    ]
+    # A lambda within another one begins after it.
+    return [max(around, key=_begin)] if around else nodes
+
+
+def _begin(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr) -> tuple[int, int]:
+    return node.end_lineno or 0, node.end_col_offset or 0
