@@ -6,15 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
-from evenhand.core.contest import Referee
+from evenhand.core.contest import COMPARED, Referee
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.doors.assertions.grading import Grader, as_variable
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
@@ -36,6 +37,8 @@ _METHODS = ("average", "sum")
 @dataclass(frozen=True, slots=True)
 class SelectBest:
     """A judge names the one output that meets a criterion best."""
+
+    traits: ClassVar[Traits] = Traits(asks=("criterion", "template"))
 
     criterion: str
     judge: Provider | None = field(repr=False)
@@ -136,7 +139,7 @@ class MaxScore:
                 why = f"the highest score is {score:.3f}, wanted at least {self.at_least:g}"
             else:
                 why = f"score {score:.3f}, the highest is {highest:.3f}"
-            verdicts.append(check(i == best, why, compared=score))
+            verdicts.append(check(i == best, why, **{COMPARED: score}))
         return verdicts
 
     def _score(self, contestant: TrialResult) -> float:
