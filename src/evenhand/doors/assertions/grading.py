@@ -42,6 +42,8 @@ _LABELS = {
 """What graders that are functions know our prompts by."""
 
 _DECIDED = "items-decision/1"
+_ANY = "…"
+"""Stands for a text that a prompt is filled with."""
 RAW_KEPT = 2000
 """Characters of a grader's answer that are kept with the outcome; all of it is in the journal."""
 
@@ -120,7 +122,7 @@ class Grader:
             reply, answer = await ask_judge(model, prompt, read, wish)
         return answer, {
             **kept(reply, model.name, version),
-            "instrument": self._instrument(prompt, values),
+            "instrument": self._instrument(name, values),
             **reply_details(reply),
             **({} if self.threshold is None else {"threshold": self.threshold}),
         }
@@ -164,11 +166,17 @@ class Grader:
             details["threshold"] = self.threshold
         return dict(zip(texts, map(says_yes, decisions), strict=True)), details
 
-    def _instrument(self, prompt: Prompt, values: Mapping[str, object]) -> str:
+    def _instrument(self, name: str, values: Mapping[str, object]) -> str:
         """A digest of the prompt apart from what it is filled with."""
         if self.template:
             return digest(self.template)[:16]
-        return instrument_of(prompt, *(_text(value) for value in values.values()))
+        # Parts of a prompt are there only where a value is, and marks are found by their form.
+        stand_ins = {
+            key: value if key == "mark" else _ANY if _text(value) else ""
+            for key, value in values.items()
+        }
+        _, prompt = self.prompt(name, **stand_ins)
+        return instrument_of(prompt, _ANY, "")
 
 
 def kept(reply: Reply, name: str, version: str) -> dict[str, Any]:
