@@ -340,10 +340,14 @@ def test_thousands_of_stored_outputs_are_graded_again_with_calls_of_judges_only(
     assert usage == {"subject": (2_000, 2_000), "judge": (2_000, 0)}
 
 
+@pytest.mark.parametrize("turns", [1, 2])
 def test_a_conversation_that_takes_another_course_is_an_error_and_not_made_up(
-    monkeypatch: pytest.MonkeyPatch, call: Call, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, call: Call, tmp_path: Path, turns: int
 ):
-    """A judge of turns that lets pass what was said again before would give the user's next turn too early."""
+    """A judge of turns lets pass what was said again before: the user's next turn would come too early.
+
+    So would the agent's answer, which was one to the turn as it was put right.
+    """
     strict = [True]
 
     def judges(said: str) -> dict[str, Any]:
@@ -373,9 +377,9 @@ evals = EvalSet(
 async def talks(model, expect):
     goal = "You want your money back for a lamp that came late."
     user = SimulatedUser(goal, model="openai:chat:sim-x", turn_judge=TurnJudge())
-    talk = await Conversation(model, user, max_turns=2).run()
+    talk = await Conversation(model, user, max_turns=TURNS).run()
     expect("look" in talk.answer, "answers")
-"""
+""".replace("TURNS", str(turns))
     )
     with FakeProvider(Script(rules)) as fake:
         for name, value in fake.env().items():

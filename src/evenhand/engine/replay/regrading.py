@@ -8,6 +8,7 @@ the run has no calls (it was imported, say), the trial's output. Only what judge
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.encoding import encode
@@ -50,6 +51,8 @@ class Regrade(Replay):
         self._asked: dict[tuple[int, str], int] = {}
         self._following: set[int] = set()
         """The trials whose simulated user was asked the very same as when it was recorded."""
+        self._elsewhere: set[int] = set()
+        """Those of them that went another way: the user says something else, or says it at another time."""
 
     @staticmethod
     def over(recordings: Recordings, plan: Plan) -> Regrade:
@@ -67,6 +70,7 @@ class Regrade(Replay):
         if start.role == "simulator":
             # It is asked what was said before: where that is no longer the same, its next turn answers something else.
             if recorded is None and start.trial in self._following:
+                self._elsewhere.add(start.trial)
                 return None
             if recorded is not None:
                 self._following.add(start.trial)
@@ -77,6 +81,12 @@ class Regrade(Replay):
         same = [call for call in calls if call.role == start.role]
         if number >= len(same):
             return None
+        if start.trial in self._following:
+            before = takewhile(lambda call: call is not same[number], calls)
+            turns = sum(call.role == "simulator" for call in before)
+            if turns != self._asked[start.trial, "simulator"]:
+                self._elsewhere.add(start.trial)
+                return None
         record = self.recordings.read(same[number].id)
         return record.end if record else None
 
@@ -98,15 +108,15 @@ class Regrade(Replay):
     def missed(
         self, trial: LiveTrial, role: CallRole, provider: str, request: Request
     ) -> NotRecorded:
-        del request
+        del request, role
         source, place = self.recordings.header.name, self.place(trial)
         result = None if place is None else self.recordings.trial(place)
         if place is None:
             what = f"{source} has no output of this case, variant and repeat"
         elif result is not None and result.error is not None:
             what = f"{source} has no output here: it ended in {result.error.slug}"
-        elif role == "simulator" and trial.planned.index in self._following:
-            what = f"the conversation takes another course than in {source}: its user is asked something else"
+        elif trial.planned.index in self._elsewhere:
+            what = f"the conversation takes another course than in {source}: its user says something else"
         else:
             what = f"{source} has no further answer of {provider} for this trial"
         return NotRecorded(what, hint=_HINT)
