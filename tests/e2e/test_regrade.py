@@ -389,3 +389,61 @@ async def talks(model, expect):
         strict[0] = False
         again = call("regrade", "latest", "--with", "talk_evals.py", "--no-cache", code=3)
     assert again["run"]["totals"]["errors"] == 1
+
+
+EDITED = """
+from evenhand import Case, EvalSet, Expect
+from evenhand.scorers import Contains
+
+row = {
+    "id": "a", "input": "one", "expected": "one", "context": ["page 1"], "topic": "parcels"
+}
+evals = EvalSet("desk", data=[row, row | {"id": "b"}], model="openai:chat:gpt-x")
+
+
+@evals.eval
+async def answers(case: Case, model, expect: Expect):
+    question = f"Say {case.input} of {case.vars['topic']}, from {case.context}"
+    text = (await model.generate(question)).text
+    expect(text, Contains(case.expected))
+    return text
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (('"input": "one"', '"input": "three"'), "another input"),
+        (('"page 1"', '"page 22"'), "another context"),
+        (('"parcels"', '"late letters"'), "other variables"),
+    ],
+)
+@pytest.mark.usefixtures("fake")
+def test_an_answer_to_another_question_is_not_graded(
+    tmp_path: Path, edit: tuple[str, str], words: str
+):
+    """Nor shown to a judge beside the question of today."""
+    file = tmp_path / "desk_evals.py"
+    file.write_text(EDITED)
+    first = json.loads(fresh(tmp_path, "run", "desk_evals.py", "--no-cache", "--json"))
+    file.write_text(EDITED.replace(*edit))
+    graded = json.loads(fresh(tmp_path, "regrade", "latest", "--with", "desk_evals.py", "--json"))
+    assert (first["totals"]["passed"], graded["run"]["totals"]["errors"]) == (2, 2)
+    assert f"this case has {words} in run" in json.dumps(graded["run"]["trials"][0]["error"])
+
+
+@pytest.mark.parametrize(
+    "edit", [('"expected": "one"', '"expected": "Say"'), ("Say {", "Kindly say {")]
+)
+@pytest.mark.usefixtures("fake")
+def test_a_corrected_reference_and_another_prompt_leave_the_answer_one_to_its_question(
+    tmp_path: Path, edit: tuple[str, str]
+):
+    """What is expected is what regrading is for, and prompts may change."""
+    file = tmp_path / "desk_evals.py"
+    file.write_text(EDITED)
+    first = json.loads(fresh(tmp_path, "run", "desk_evals.py", "--no-cache", "--json"))
+    file.write_text(EDITED.replace(*edit))
+    graded = json.loads(fresh(tmp_path, "regrade", "latest", "--with", "desk_evals.py", "--json"))
+    assert graded["run"]["totals"]["passed"] == 2
+    assert outputs(graded["run"]) == outputs(first)
