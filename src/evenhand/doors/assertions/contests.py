@@ -58,10 +58,10 @@ class SelectBest:
         )
         count = len(contestants)
         values: dict[str, Any] = {"criteria": criterion}
+        texts = [text_of(one.output) for one in contestants]
         if self.template:
             values["outputs"] = [as_variable(one.output) for one in contestants]
         else:
-            texts = [text_of(one.output) for one in contestants]
             values["mark"] = mark = mark_of(criterion, *texts)
             values["outputs"] = "\n\n".join(
                 fenced(f"output {i}", text, mark) for i, text in enumerate(texts)
@@ -73,6 +73,7 @@ class SelectBest:
             partial(_place, count=count, anywhere=grader.own),
             "with the number of the best output and nothing else",
             plain=True,
+            parts=texts,
             **values,
         )
         lost = f"another output is better: {criterion}"

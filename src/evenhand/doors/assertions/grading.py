@@ -42,8 +42,6 @@ _LABELS = {
 """What graders that are functions know our prompts by."""
 
 _DECIDED = "items-decision/1"
-_ANY = "…"
-"""Stands for a text that a prompt is filled with."""
 RAW_KEPT = 2000
 """Characters of a grader's answer that are kept with the outcome; all of it is in the journal."""
 
@@ -102,6 +100,7 @@ class Grader:
         wish: str,
         *,
         plain: bool = False,
+        parts: Sequence[str] = (),
         **values: Any,
     ) -> tuple[T, dict[str, Any]]:
         """What was read in the grader's answer, and what is kept of it. What cannot be read is asked for once more.
@@ -110,6 +109,7 @@ class Grader:
             read: Reads a reply's text, or raises a JudgeError.
             wish: What the answer must hold, in words: of JSON, its keys.
             plain: The answer is not JSON.
+            parts: The texts in a value that is made of several, each between marks.
 
         Raises:
             JudgeError: It could not be read.
@@ -122,7 +122,7 @@ class Grader:
             reply, answer = await ask_judge(model, prompt, read, wish)
         return answer, {
             **kept(reply, model.name, version),
-            "instrument": self._instrument(name, values),
+            "instrument": self._instrument(prompt, values, parts),
             **reply_details(reply),
             **({} if self.threshold is None else {"threshold": self.threshold}),
         }
@@ -166,17 +166,13 @@ class Grader:
             details["threshold"] = self.threshold
         return dict(zip(texts, map(says_yes, decisions), strict=True)), details
 
-    def _instrument(self, name: str, values: Mapping[str, object]) -> str:
+    def _instrument(
+        self, prompt: Prompt, values: Mapping[str, object], parts: Sequence[str]
+    ) -> str:
         """A digest of the prompt apart from what it is filled with."""
         if self.template:
             return digest(self.template)[:16]
-        # Parts of a prompt are there only where a value is, and marks are found by their form.
-        stand_ins = {
-            key: value if key == "mark" else _ANY if _text(value) else ""
-            for key, value in values.items()
-        }
-        _, prompt = self.prompt(name, **stand_ins)
-        return instrument_of(prompt, _ANY, "")
+        return instrument_of(prompt, *parts, *map(_text, values.values()))
 
 
 def kept(reply: Reply, name: str, version: str) -> dict[str, Any]:
