@@ -313,6 +313,8 @@ PROVIDER = (
         ("bot.py", "'An answer", "'My answer"),
         ("shape.py", "output.strip()", "output.upper()"),
         ("promptfooconfig.yaml", "file://shape.py", "output.trim()"),
+        ("promptfooconfig.yaml", "options: {transform: 'file://shape.py'}", "options: {}"),
+        ("promptfooconfig.yaml", "metric: kind", "metric: kind, transform: output.trim()"),
     ],
 )
 def test_labels_of_other_code_of_a_promptfoo_folder_correct_nothing(
@@ -323,7 +325,7 @@ def test_labels_of_other_code_of_a_promptfoo_folder_correct_nothing(
     old: str,
     new: str,
 ):
-    """Of a provider, of a transform in a file, and of one that is written in the config."""
+    """Of a provider, of a transform in a file, and of one in the config, also of what a judge reads."""
     (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
     (tmp_path / "bot.py").write_text(PROVIDER)
     (tmp_path / "shape.py").write_text(
@@ -344,7 +346,8 @@ def test_labels_of_other_code_of_a_promptfoo_folder_correct_nothing(
         file.write_text(file.read_text().replace(old, new))
         state, changed, rate = corrected(evenhand, "promptfooconfig.yaml")
         assert (state, rate) == ("stale", None)
-        assert ("transforms" if name.endswith(".yaml") else name) in changed
+        word = "criteria" if "metric" in new else "transforms"
+        assert (word if name.endswith(".yaml") else name) in changed
 
 
 def test_what_is_imported_while_an_eval_runs_is_code_too(evenhand: Evenhand, tmp_path: Path):

@@ -154,9 +154,12 @@ def test_a_regraded_baseline_shows_the_drop(folder: Folder):
     assert "quality: worse · -30 points" in in_line(ended)
 
 
-def test_the_same_judge_with_other_settings_is_another_judge(folder: Folder):
-    """In both commands."""
-    write(folder, {"id": STRICT, "config": {"temperature": 0.9}}, "NEW")
+@pytest.mark.parametrize("config", [{"temperature": 0.9}, {"headers": {"X-Route": "small"}}])
+def test_the_same_judge_with_other_settings_is_another_judge(
+    folder: Folder, config: dict[str, object]
+):
+    """In both commands. A gateway may choose the model by a header."""
+    write(folder, {"id": STRICT, "config": config}, "NEW")
     script(folder, lenient="gpt-4.1")
     ended = gated(folder, "--metric", "quality")
     assert ended.code == 3

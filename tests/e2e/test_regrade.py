@@ -340,10 +340,14 @@ def test_thousands_of_stored_outputs_are_graded_again_with_calls_of_judges_only(
     assert usage == {"subject": (2_000, 2_000), "judge": (2_000, 0)}
 
 
+@pytest.mark.parametrize("turns", [1, 2])
 def test_a_conversation_that_takes_another_course_is_an_error_and_not_made_up(
-    monkeypatch: pytest.MonkeyPatch, call: Call, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, call: Call, tmp_path: Path, turns: int
 ):
-    """A judge of turns that lets pass what was said again before would give the user's next turn too early."""
+    """A judge of turns lets pass what was said again before: the user's next turn would come too early.
+
+    So would the agent's answer, which was one to the turn as it was put right.
+    """
     strict = [True]
 
     def judges(said: str) -> dict[str, Any]:
@@ -373,9 +377,9 @@ evals = EvalSet(
 async def talks(model, expect):
     goal = "You want your money back for a lamp that came late."
     user = SimulatedUser(goal, model="openai:chat:sim-x", turn_judge=TurnJudge())
-    talk = await Conversation(model, user, max_turns=2).run()
+    talk = await Conversation(model, user, max_turns=TURNS).run()
     expect("look" in talk.answer, "answers")
-"""
+""".replace("TURNS", str(turns))
     )
     with FakeProvider(Script(rules)) as fake:
         for name, value in fake.env().items():
@@ -385,3 +389,61 @@ async def talks(model, expect):
         strict[0] = False
         again = call("regrade", "latest", "--with", "talk_evals.py", "--no-cache", code=3)
     assert again["run"]["totals"]["errors"] == 1
+
+
+EDITED = """
+from evenhand import Case, EvalSet, Expect
+from evenhand.scorers import Contains
+
+row = {
+    "id": "a", "input": "one", "expected": "one", "context": ["page 1"], "topic": "parcels"
+}
+evals = EvalSet("desk", data=[row, row | {"id": "b"}], model="openai:chat:gpt-x")
+
+
+@evals.eval
+async def answers(case: Case, model, expect: Expect):
+    question = f"Say {case.input} of {case.vars['topic']}, from {case.context}"
+    text = (await model.generate(question)).text
+    expect(text, Contains(case.expected))
+    return text
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (('"input": "one"', '"input": "three"'), "another input"),
+        (('"page 1"', '"page 22"'), "another context"),
+        (('"parcels"', '"late letters"'), "other variables"),
+    ],
+)
+@pytest.mark.usefixtures("fake")
+def test_an_answer_to_another_question_is_not_graded(
+    tmp_path: Path, edit: tuple[str, str], words: str
+):
+    """Nor shown to a judge beside the question of today."""
+    file = tmp_path / "desk_evals.py"
+    file.write_text(EDITED)
+    first = json.loads(fresh(tmp_path, "run", "desk_evals.py", "--no-cache", "--json"))
+    file.write_text(EDITED.replace(*edit))
+    graded = json.loads(fresh(tmp_path, "regrade", "latest", "--with", "desk_evals.py", "--json"))
+    assert (first["totals"]["passed"], graded["run"]["totals"]["errors"]) == (2, 2)
+    assert f"this case has {words} in run" in json.dumps(graded["run"]["trials"][0]["error"])
+
+
+@pytest.mark.parametrize(
+    "edit", [('"expected": "one"', '"expected": "Say"'), ("Say {", "Kindly say {")]
+)
+@pytest.mark.usefixtures("fake")
+def test_a_corrected_reference_and_another_prompt_leave_the_answer_one_to_its_question(
+    tmp_path: Path, edit: tuple[str, str]
+):
+    """What is expected is what regrading is for, and prompts may change."""
+    file = tmp_path / "desk_evals.py"
+    file.write_text(EDITED)
+    first = json.loads(fresh(tmp_path, "run", "desk_evals.py", "--no-cache", "--json"))
+    file.write_text(EDITED.replace(*edit))
+    graded = json.loads(fresh(tmp_path, "regrade", "latest", "--with", "desk_evals.py", "--json"))
+    assert graded["run"]["totals"]["passed"] == 2
+    assert outputs(graded["run"]) == outputs(first)

@@ -265,6 +265,7 @@ def _carry(source: Path, path: Path, metrics: tuple[str, ...]) -> int:
     from evenhand.analysis.trust.labels.what_next import FIRST_DRAW
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count
+    from evenhand.store.labels.draw import unordered
     from evenhand.store.run_lookup import called
     from evenhand.store.runfile import RunFile
 
@@ -272,7 +273,7 @@ def _carry(source: Path, path: Path, metrics: tuple[str, ...]) -> int:
         refuse_judge_check(run.meta)
         which = carry_labels(earlier, run, metrics)
     name, old = called(Path.cwd(), path), called(Path.cwd(), source)
-    labels = count(len(which.labels), "label")
+    labels = count(len(which.labels) + len(which.preferences.labels), "label")
     tell(
         f"{labels} of run {old} count here, too: the outputs, their questions and criteria are the same"
     )
@@ -280,7 +281,10 @@ def _carry(source: Path, path: Path, metrics: tuple[str, ...]) -> int:
         tell(f"{count(which.different, 'label')} left out, as one of these is different")
     with RunFile.open(path) as again:
         drawn = {(place, m) for d in again.draws() for place in d.places for m in d.metrics}
-    if all((one.index, one.metric) in drawn for one in which.labels):
+        pairs = {(unordered(pair), d.metric) for d in again.pair_draws() for pair in d.pairs}
+    if all((one.index, one.metric) in drawn for one in which.labels) and all(
+        one.key in pairs for one in which.preferences.labels
+    ):
         tell(f"next: evenhand calibrate {name}")
     else:
         tell(

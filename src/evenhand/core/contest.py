@@ -14,6 +14,9 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 
+COMPARED = "compared"
+"""In the metadata of a contestant's score: the number that was compared, if not the outputs themselves were."""
+
 
 class Unsettled(Record, frozen=True):
     """What a referee says of a contestant that it has no score of, while it may have one of others.

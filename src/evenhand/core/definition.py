@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 CODE = "code"
 VALUES = "values"
 """What a function was given when it was made: by the function around it, by `partial`, or as defaults."""
+RIVALS = "other variants' outputs"
+"""What an output was compared with, of an expectation that compares the outputs of a case with each other."""
 _OWN = "evenhand."
 _CACHED = type(lru_cache(len))
 _DECORATED = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.json_shapes import as_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_object
 
 ASKED = frozenset(
     "messages input inputs instances content contents prompt system instructions systemInstruction"
@@ -33,6 +33,6 @@ def settings_in(identity: bytes, *, with_code: bool = False) -> str:
         return digest(encode({key: value for key, value in request.items() if key not in left_out}))
     # An application's request doesn't say so: its system prompt may have the question in it.
     configured = as_array(request.get(CONFIGURED))
-    return digest(
-        encode({key: value for key, value in body.items() if key in configured or key not in ASKED})
-    )
+    settings = {key: value for key, value in body.items() if key in configured or key not in ASKED}
+    headers = as_mapping(request.get("headers"))
+    return digest(encode([settings, headers] if headers else settings))

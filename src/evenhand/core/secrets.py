@@ -120,6 +120,11 @@ def is_secret_name(name: str) -> bool:
     return bool(_SECRET_WORD.search(words) or _VARIABLE.fullmatch(name))
 
 
+def may_be_secret(name: str) -> bool:
+    """Whether what stands under a name may be a secret: more names than those of which it is sure."""
+    return bool(_ANYWHERE.search(name))
+
+
 def is_telling(value: str) -> bool:
     """Whether a secret's value can be told from ordinary text, so that it can be taken out of it.
 

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from evenhand.core.contest import Contest, Referee, Unsettled
+from evenhand.core.contest import COMPARED, Contest, Referee, Unsettled
+from evenhand.core.definition import RIVALS, Definition, brief, written_definition
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Expectation
 from evenhand.core.plan import PlannedTrial
@@ -108,9 +109,14 @@ class Contests:
         variants = await asyncio.gather(
             *(_compared(referee, contestants, contest, carrier) for referee in contest.referees)
         )
+        terms = [
+            [_definition(referee, i, contestants, outcomes) for i in range(len(contestants))]
+            for referee, outcomes in zip(contest.referees, variants, strict=True)
+        ]
         for i, contestant in enumerate(contestants):
             outcomes = [variant[i] for variant in variants]
-            results[contestant.index] = _settled(contestant, contest, outcomes)
+            definitions = [each[i] for each in terms]
+            results[contestant.index] = _settled(contestant, contest, outcomes, definitions)
         results[carrier.planned.index] = replace(
             carrier.summed(results[carrier.planned.index]),
             compared=_since(spent, carrier.spending.judged),
@@ -142,11 +148,18 @@ def _as_before(result: TrialResult, contest: Contest) -> TrialResult:
     if before is None:
         return result
     own = result.outcomes[: len(result.outcomes) - len(contest.referees)]
-    return _come_to(result, before, own)
+    return _come_to(replace(result, definitions=result.definitions[: len(own)]), before, own)
 
 
-def _settled(result: TrialResult, contest: Contest, outcomes: Sequence[Outcome]) -> TrialResult:
+def _settled(
+    result: TrialResult,
+    contest: Contest,
+    outcomes: Sequence[Outcome],
+    definitions: Sequence[Definition],
+) -> TrialResult:
     """A contestant, with what its contest came to."""
+    if len(result.definitions) == len(result.outcomes):  # otherwise it was not recorded
+        result = replace(result, definitions=(*result.definitions, *definitions))
     before = Verdict(
         result.outcome,
         result.score,
@@ -157,6 +170,19 @@ def _settled(result: TrialResult, contest: Contest, outcomes: Sequence[Outcome])
     )
     verdict = contest.rule(before, outcomes)
     return replace(_come_to(result, verdict, (*result.outcomes, *outcomes)), before=before)
+
+
+def _definition(
+    referee: Referee, place: int, contestants: Sequence[TrialResult], outcomes: Sequence[Outcome]
+) -> Definition:
+    """What a referee asks of the contestant at a place, and what that was compared with."""
+    own = written_definition(referee)
+    rivals = sorted(
+        brief(outcome.metadata.get(COMPARED, contestant.output))
+        for i, (contestant, outcome) in enumerate(zip(contestants, outcomes, strict=True))
+        if i != place
+    )
+    return replace(own, settings={**own.settings, RIVALS: brief(rivals)})
 
 
 def _come_to(result: TrialResult, verdict: Verdict, outcomes: tuple[Outcome, ...]) -> TrialResult:

@@ -1,9 +1,10 @@
 """A chat API over HTTP: everything that vendors have in common. What differs is data, in a `Dialect`.
 
-What a request's identity holds: the address, the API version and the whole body, as canonical JSON. So two requests
-with the same identity ask the same thing, whatever key, label, time limit or retry policy they are sent with. Where a
-config has written what a prompt might have, such as a system prompt, it says so: that is a setting. What is sent has
-its keys in the order in which they were written: models answer in the order of a schema's properties.
+What a request's identity holds: the address, the API version, the whole body, and the headers by which a gateway may
+choose a model, as canonical JSON. So two requests with the same identity ask the same thing, whatever key, label, time
+limit or retry policy they are sent with. Where a config has written what a prompt might have, such as a system prompt,
+it says so: that is a setting. What is sent has its keys in the order in which they were written: models answer in the
+order of a schema's properties.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http_answer import HttpAnswer, answered
+from evenhand.providers.meant_headers import meant_headers
 from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound, call_bound, is_stated, price_of
 from evenhand.providers.refusals import refusal, refused
@@ -156,6 +158,7 @@ class ChatProvider(MutableRecord, kw_only=True):
     _headers: dict[str, str] = field(default_factory=dict[str, str])
     _prefix: bytes = b""
     _suffix: bytes = b""
+    _routing: bytes = b""
     _settings: dict[str, Any] = field(default_factory=dict[str, Any])
     _bounds: tuple[int, bool] = (0, False)
     _parsed: bool = False
@@ -184,10 +187,11 @@ class ChatProvider(MutableRecord, kw_only=True):
             "content-type": "application/json",
             **self.dialect.headers(self.key, self.config),
         }
-        self._headers.update(
-            {str(k): str(v) for k, v in (self.config.get("headers") or {}).items()}
-        )
-        # Keys in canonical order: body, url, version.
+        written: Mapping[object, object] = self.config.get("headers") or {}
+        self._headers.update({str(k): str(v) for k, v in written.items()})
+        meant = meant_headers(written)
+        self._routing = b"," + encode({"headers": meant})[1:-1] if meant else b""
+        # Keys in canonical order: body, configured, headers, url, version.
         tail = encode({"url": address_of(self.url), "version": self.dialect.version})
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
         self.shows_thoughts = bool(self.config.get("showThinking"))
@@ -227,7 +231,7 @@ class ChatProvider(MutableRecord, kw_only=True):
         configured = sorted(ASKED & settings.keys() - content.keys())
         named = encode({CONFIGURED: configured})[1:-1] if configured else b""
         own = (b",", named) if named else ()
-        identity = b"".join((self._prefix, body, *own, self._suffix))
+        identity = b"".join((self._prefix, body, *own, self._routing, self._suffix))
         if not beyond and hears(body):
             beyond = "sound"
         worst_usd = bound(None if beyond else self.price, len(body), limit)

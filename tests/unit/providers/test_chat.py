@@ -12,6 +12,7 @@ import pytest
 
 from evenhand.core.errors import AuthError, BadReply, UsageError
 from evenhand.core.message import Message, Prompt
+from evenhand.core.request_settings import settings_in
 from evenhand.engine.code import CodeHost
 from evenhand.providers import http
 from evenhand.providers.catalog import SCHEMES, create
@@ -141,6 +142,23 @@ def test_the_identity_holds_what_is_asked_and_nothing_of_who_asks():
     elsewhere = made("openai:gpt-4o@http://localhost:8000/v1")
     assert elsewhere.request(prompt).key != one.request(prompt).key
     assert one.account != other.account
+
+
+def test_a_header_by_which_a_gateway_chooses_a_model_is_part_of_what_is_asked():
+    """Without its value, which may be a secret whatever the header is called."""
+
+    def asked(**headers: str) -> bytes:
+        return made("openai:gpt-4o", headers=headers).request(Prompt.of("x")).identity
+
+    plain = made("openai:gpt-4o").request(Prompt.of("x")).identity
+    large, small = asked(**{"X-Route": "large"}), asked(**{"X-Route": "small"})
+    assert len({plain, large, small}) == 3
+    assert asked(**{"x-route": "large"}) == large
+    assert b"large" not in large
+    of_sender = {"User-Agent": "a", "X-Request-Id": "b", "OpenAI-Organization": "c", "X-Title": "d"}
+    secret = {"Authorization": "Bearer e", "X-Api-Key": "f", "x-portkey-virtual-key": "g"}
+    assert asked(**of_sender, **secret) == plain
+    assert settings_in(large) not in (settings_in(small), settings_in(plain))
 
 
 def test_a_key_in_an_address_is_sent_and_not_kept():

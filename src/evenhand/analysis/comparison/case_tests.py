@@ -16,7 +16,7 @@ from msgspec import field
 
 from evenhand.analysis.comparison.case_content import compared_parts, derived_content
 from evenhand.core.cascade import JOINS
-from evenhand.core.definition import CODE, UNKNOWN, Definition, brief
+from evenhand.core.definition import CODE, RIVALS, UNKNOWN, Definition, brief
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
@@ -27,6 +27,8 @@ _BROKEN_OFF = "Raised"
 _CONDITION = "Stated"
 """The scorer of a condition that an eval's own code found."""
 _JUDGE_PROMPT = "judge's prompt"
+_IN_BOTH = frozenset({_JUDGE_PROMPT, RIVALS})
+"""What differs only where both say it."""
 _OF_CASCADE = "limits or prompt of the judges' cascade"
 _LIMITS = "limits"
 """Before the digest of a judge's prompt: that of a cascade by limits."""
@@ -89,6 +91,7 @@ class Change(Record, frozen=True, kw_only=True):
         text: What differs, in words.
         scored: Whether its score means something else, and not its verdict alone.
         of_argument: Whether it is an argument of the scorer, or the judge's prompt, that is another one.
+        decides: Whether a trial's verdict may hang on it.
         argument: Of an eval's scorer which argument, with both digests, as it may be what the application answered.
         known: Whether it is known to differ. Digests of compiled code of two versions of Python say nothing of each
             other.
@@ -99,6 +102,7 @@ class Change(Record, frozen=True, kw_only=True):
     text: str
     scored: bool = True
     of_argument: bool = False
+    decides: bool = True
     argument: Argument | None = None
     known: bool = True
 
@@ -129,6 +133,8 @@ class CaseTests:
         """The expectations that held in some trial."""
         self.deciding: set[Slot] = set()
         """The expectations that held or failed in some trial. A number without a bound decides nothing."""
+        self.failing: set[Slot] = set()
+        """The expectations that failed in some trial."""
         self.says_something = False
         """Whether some trial says what it was given."""
 
@@ -156,8 +162,11 @@ class CaseTests:
         # Trials come in the plan's order, so that neighbours are asked the same as a rule.
         if terms != last.terms or trial.definitions != last.definitions:
             last = self._last = _Last(terms, trial.definitions)
-        self.holding.update(last.with_outcomes(trial.outcomes, "pass"))
-        self.deciding.update(last.with_outcomes(trial.outcomes, "pass", "fail"))
+        holding = set(last.with_outcomes(trial.outcomes, "pass"))
+        self.holding |= holding
+        failing = set(last.with_outcomes(trial.outcomes, "fail"))
+        self.failing |= failing
+        self.deciding |= failing | holding
         if last.signature and not self._numbers[place]:
             # A dict as an ordered set: its length is the next number.
             number = self._signatures.setdefault(last.signature, len(self._signatures))
@@ -250,7 +259,9 @@ class TestChanges:
             name for one in (*mine, *theirs) for expectation in one for name in expectation.names
         }
         """What expectations are called, by metric and by name."""
-        alone = _Alone(first=first, second=second, passed=passed, mine=mine, theirs=theirs)
+        alone = _Alone(
+            first=first, second=second, passed=passed, mine=mine, theirs=theirs, one_run=one_run
+        )
         # Two passes: whether an argument was edited is known once all of its changes are.
         raw = {
             pair: list(_changes(mine[pair[0] - 1], theirs[pair[1] - 1], alone)) for pair in passed
@@ -324,6 +335,7 @@ class _Alone(MutableRecord, kw_only=True):
     passed: Mapping[tuple[int, int], Sequence[int]]
     mine: Sequence[Signature]
     theirs: Sequence[Signature]
+    one_run: bool
     _counts: list[tuple[Counts, int]] = field(default_factory=list)
     _expected: dict[tuple[Slot, bool], bool] = field(default_factory=dict)
     _became: dict[tuple[tuple[Slot, Slot], str, int, str], set[str]] = field(default_factory=dict)
@@ -357,6 +369,10 @@ class _Alone(MutableRecord, kw_only=True):
             if len(self._became[one.slots, one.name, side, value]) > 1:
                 return False
         return True
+
+    def lost(self, mine: Slot, theirs: Slot) -> bool:
+        """Whether an expectation failed in some trial of either."""
+        return mine in self.first.failing or theirs in self.second.failing
 
     def is_new(self, one: Asked, side: int) -> bool:
         """Whether an expectation is one of this side alone: where it stands, trials of the other pass without it.
@@ -409,14 +425,14 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
             pairs.append((left.pop(one.slot), right.pop(two.slot)))
     for one, two in pairs:
         if one is not two and one != two:
-            yield from _between(one, two)
+            yield from _between(one, two, alone)
     for side, (rest, where) in enumerate(((left, "first"), (right, "second"))):
         for one in rest.values():
             if one.weight and (one.exact or alone.is_new(one, side)):
                 yield Change(slot=one.slot[0], names=one.names, text=f"only in the {where}")
 
 
-def _between(one: Asked, two: Asked) -> Iterator[Change]:
+def _between(one: Asked, two: Asked, alone: _Alone) -> Iterator[Change]:
     """How two expectations differ that are known by the same name."""
     slot, names = one.slot[0], tuple(dict.fromkeys((*one.names, *two.names)))
     if any(map(_differ, one.bounds, two.bounds)):
@@ -438,7 +454,7 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         name
         for name in dict.fromkeys((*mine, *theirs))
         if mine.get(name, "") != theirs.get(name, "")
-        and (known if name != _JUDGE_PROMPT else name in mine and name in theirs)
+        and (known if name not in _IN_BOTH else name in mine and name in theirs)
     ]
     forms = [side.get(_JUDGE_PROMPT, "").rpartition(" ")[0] for side in (mine, theirs)]
     by_limits = _LIMITS in forms
@@ -453,6 +469,9 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         if name == CODE and _other_form(*values):
             yield Change(slot=slot, names=names, text="code", known=False)
             continue
+        # The variants of a run are compared with each other: each has other rivals.
+        if name == RIVALS and alone.one_run:
+            continue
         argument = None
         if not (one.exact and two.exact):
             argument = Argument((one.slot, two.slot), name, values)
@@ -460,7 +479,9 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
             slot=slot,
             names=names,
             text=f"{_OF_CASCADE if by_limits and name == _JUDGE_PROMPT else name} changed",
-            of_argument=name != CODE,
+            of_argument=name not in (CODE, RIVALS),
+            # In a ranking nobody loses, and its score alone hangs on the others.
+            decides=name != RIVALS or alone.lost(one.slot, two.slot),
             argument=argument,
         )
 

@@ -185,7 +185,9 @@ class Likeness:
         # Time and money don't hang on what is expected.
         if not changes or metric in LOWER:
             return ""
-        if metric not in _BY_VERDICT:
+        if metric == PASSED:
+            changes = [one for one in changes if one.decides]
+        elif metric not in _BY_VERDICT:
             # What is no expectation's own is made by several together, and hangs on all of them.
             own = metric in self._changes.names
             changes = [one for one in changes if one.scored and (not own or metric in one.names)]

@@ -6,15 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
-from evenhand.core.contest import Referee
+from evenhand.core.contest import COMPARED, Referee
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.doors.assertions.grading import Grader, as_variable
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
@@ -37,6 +38,8 @@ _METHODS = ("average", "sum")
 class SelectBest:
     """A judge names the one output that meets a criterion best."""
 
+    traits: ClassVar[Traits] = Traits(asks=("criterion", "template"))
+
     criterion: str
     judge: Provider | None = field(repr=False)
     template: str = field(default="", repr=False)
@@ -55,10 +58,10 @@ class SelectBest:
         )
         count = len(contestants)
         values: dict[str, Any] = {"criteria": criterion}
+        texts = [text_of(one.output) for one in contestants]
         if self.template:
             values["outputs"] = [as_variable(one.output) for one in contestants]
         else:
-            texts = [text_of(one.output) for one in contestants]
             values["mark"] = mark = mark_of(criterion, *texts)
             values["outputs"] = "\n\n".join(
                 fenced(f"output {i}", text, mark) for i, text in enumerate(texts)
@@ -70,6 +73,7 @@ class SelectBest:
             partial(_place, count=count, anywhere=grader.own),
             "with the number of the best output and nothing else",
             plain=True,
+            parts=texts,
             **values,
         )
         lost = f"another output is better: {criterion}"
@@ -136,7 +140,7 @@ class MaxScore:
                 why = f"the highest score is {score:.3f}, wanted at least {self.at_least:g}"
             else:
                 why = f"score {score:.3f}, the highest is {highest:.3f}"
-            verdicts.append(check(i == best, why, compared=score))
+            verdicts.append(check(i == best, why, **{COMPARED: score}))
         return verdicts
 
     def _score(self, contestant: TrialResult) -> float:

@@ -100,6 +100,7 @@ class Grader:
         wish: str,
         *,
         plain: bool = False,
+        parts: Sequence[str] = (),
         **values: Any,
     ) -> tuple[T, dict[str, Any]]:
         """What was read in the grader's answer, and what is kept of it. What cannot be read is asked for once more.
@@ -108,6 +109,7 @@ class Grader:
             read: Reads a reply's text, or raises a JudgeError.
             wish: What the answer must hold, in words: of JSON, its keys.
             plain: The answer is not JSON.
+            parts: The texts in a value that is made of several, each between marks.
 
         Raises:
             JudgeError: It could not be read.
@@ -120,7 +122,7 @@ class Grader:
             reply, answer = await ask_judge(model, prompt, read, wish)
         return answer, {
             **kept(reply, model.name, version),
-            "instrument": self._instrument(prompt, values),
+            "instrument": self._instrument(prompt, values, parts),
             **reply_details(reply),
             **({} if self.threshold is None else {"threshold": self.threshold}),
         }
@@ -164,11 +166,13 @@ class Grader:
             details["threshold"] = self.threshold
         return dict(zip(texts, map(says_yes, decisions), strict=True)), details
 
-    def _instrument(self, prompt: Prompt, values: Mapping[str, object]) -> str:
+    def _instrument(
+        self, prompt: Prompt, values: Mapping[str, object], parts: Sequence[str]
+    ) -> str:
         """A digest of the prompt apart from what it is filled with."""
         if self.template:
             return digest(self.template)[:16]
-        return instrument_of(prompt, *(_text(value) for value in values.values()))
+        return instrument_of(prompt, *parts, *map(_text, values.values()))
 
 
 def kept(reply: Reply, name: str, version: str) -> dict[str, Any]:

@@ -187,7 +187,9 @@ class Folder(Record, frozen=True, kw_only=True):
             Path(os.path.relpath(path, base)).as_posix(): file_digest(path)
             for path in (with_imports(code) if code else ())
         }
-        return {**parts, **({"transforms": brief(written)} if written else {})}
+        hooks = sorted(self.hooks_of_trials)
+        # Also where there are none: one that is added is other code.
+        return {**parts, "extensions": brief(hooks), "transforms": brief(written)}
 
     def _fingerprint(self) -> str:
         """A hash of the config, of the files that it names, and of the selection."""

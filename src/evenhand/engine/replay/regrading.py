@@ -8,14 +8,17 @@ the run has no calls (it was imported, say), the trial's output. Only what judge
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.case import Case
+from evenhand.core.definition import content_of
 from evenhand.core.encoding import encode
 from evenhand.core.errors import NotRecorded
 from evenhand.core.message import CallRole, Reply
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider, Request
-from evenhand.core.run import CallEnd, CallStart, ToolRecord
+from evenhand.core.run import CallEnd, CallStart, ToolRecord, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.engine.replay.answering import Replay, replay_record
 from evenhand.providers.app_call import AppCall
@@ -50,6 +53,10 @@ class Regrade(Replay):
         self._asked: dict[tuple[int, str], int] = {}
         self._following: set[int] = set()
         """The trials whose simulated user was asked the very same as when it was recorded."""
+        self._elsewhere: set[int] = set()
+        """Those of them that went another way: the user says something else, or says it at another time."""
+        self._questions: dict[int, list[str]] = {}
+        """The trials whose case says something else than the one that was answered, and what."""
 
     @staticmethod
     def over(recordings: Recordings, plan: Plan) -> Regrade:
@@ -67,16 +74,27 @@ class Regrade(Replay):
         if start.role == "simulator":
             # It is asked what was said before: where that is no longer the same, its next turn answers something else.
             if recorded is None and start.trial in self._following:
+                self._elsewhere.add(start.trial)
                 return None
             if recorded is not None:
                 self._following.add(start.trial)
         if recorded is not None:
             return recorded
         place = self.place(trial)
+        result = None if place is None else self.recordings.trial(place)
+        if result is not None and (parts := _other_parts(trial, result)):
+            self._questions[start.trial] = parts
+            return None
         calls = self.recordings.of_trial(-1 if place is None else place)
         same = [call for call in calls if call.role == start.role]
         if number >= len(same):
             return None
+        if start.trial in self._following:
+            before = takewhile(lambda call: call is not same[number], calls)
+            turns = sum(call.role == "simulator" for call in before)
+            if turns != self._asked[start.trial, "simulator"]:
+                self._elsewhere.add(start.trial)
+                return None
         record = self.recordings.read(same[number].id)
         return record.end if record else None
 
@@ -87,6 +105,12 @@ class Regrade(Replay):
         result = self.recordings.trial(place)
         if result is None or result.output is None or self.recordings.of_trial(place):
             return None
+        # Variables may be references, too: of other ones, a prompt with the same text made none.
+        parts = _other_parts(trial, result)
+        if parts and not (parts == [_VARIABLES] and result.prompt in ("", trial.prompt_text)):
+            self._questions[start.trial] = parts
+            return None
+        self._questions.pop(start.trial, None)
         trial.step_log.stand_in(self.recordings.steps(place))
         output: Any = result.output
         text = output if isinstance(output, str) else encode(output, ordered=False).decode()
@@ -98,15 +122,17 @@ class Regrade(Replay):
     def missed(
         self, trial: LiveTrial, role: CallRole, provider: str, request: Request
     ) -> NotRecorded:
-        del request
+        del request, role
         source, place = self.recordings.header.name, self.place(trial)
         result = None if place is None else self.recordings.trial(place)
         if place is None:
             what = f"{source} has no output of this case, variant and repeat"
         elif result is not None and result.error is not None:
             what = f"{source} has no output here: it ended in {result.error.slug}"
-        elif role == "simulator" and trial.planned.index in self._following:
-            what = f"the conversation takes another course than in {source}: its user is asked something else"
+        elif parts := self._questions.get(trial.planned.index):
+            what = f"this case has {' and '.join(parts)} in {source}: the answer there is to another question"
+        elif trial.planned.index in self._elsewhere:
+            what = f"the conversation takes another course than in {source}: its user says something else"
         else:
             what = f"{source} has no further answer of {provider} for this trial"
         return NotRecorded(what, hint=_HINT)
@@ -135,6 +161,25 @@ class Regrade(Replay):
         number = self._asked.get((trial, what), 0)
         self._asked[trial, what] = number + 1
         return number
+
+
+_VARIABLES = "other variables"
+_PARTS = {"input": "another input", "context": "another context"}
+
+
+def _other_parts(trial: LiveTrial, result: TrialResult) -> list[str]:
+    """What a trial's case says otherwise than the recorded one, in words. What is expected may be corrected."""
+    case = trial.planned.case
+    now = content_of(case, trial.vars)
+    before = result.content or content_of(Case(id=result.case, input=result.input), {})
+    parts = [words for part, words in _PARTS.items() if now.get(part) != before.get(part)]
+    if not result.content:  # an earlier version's, or another program's
+        parts = [_PARTS["input"]] if None not in (case.input, result.input) and parts else []
+    # What is filled in when the trial runs, today's date say, is no edit of the case.
+    fixed = {name: own for name, own in case.vars.items() if trial.vars.get(name, own) == own}
+    if any(name in result.vars and result.vars[name] != own for name, own in fixed.items()):
+        parts.append(_VARIABLES)
+    return parts
 
 
 def _paired(now: Sequence[Variant], before: Sequence[Variant]) -> Iterator[tuple[int, str]]:

@@ -132,7 +132,11 @@ def add_pair_draw(
 
 
 def add_pair_labels(
-    path: Path, author: str, labels: Sequence[tuple[Pair, str, PairAnswer | None]]
+    path: Path,
+    author: str,
+    labels: Sequence[tuple[Pair, str, PairAnswer | None]],
+    *,
+    at: float | None = None,
 ) -> None:
     """Adds what one person says: all of it or nothing.
 
@@ -140,11 +144,12 @@ def add_pair_labels(
         path: The file.
         author: Who says it.
         labels: Each as (the pair as it was shown, ranking, answer).
+        at: When it was said, in seconds since 1970; None for now.
 
     Raises:
         StoreError: The file cannot be written.
     """
-    now = time.time()
+    now = time.time() if at is None else at
     with added_to(path, "labels") as db:
         db.executemany(
             "insert into pair_label (at, author, idx, other, metric, answer) values (?, ?, ?, ?, ?, ?)",

@@ -6,11 +6,13 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from statistics import fmean
 
 from msgspec import field
 
 from evenhand.analysis.trust.judgements.judged_basis import CaseSample, Parts
+from evenhand.core.definition import UNKNOWN, Definition
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.record import MutableRecord, Record
@@ -159,16 +161,17 @@ class JudgedMetric(MutableRecord, kw_only=True):
             for name, questions in self.questions.items()
         }
 
-    def add_question(self, outcome: Outcome, eval_: str, case: str) -> bool:
+    def add_question(self, outcome: Outcome, definition: Definition, eval_: str, case: str) -> bool:
         """Adds what it was asked. False where a jury lacks a member, whose question is not known.
 
         Args:
             outcome: One of its verdicts.
+            definition: What the expectation says.
             eval_: The eval that it was asked in.
             case: The digest of the case; empty where it is not to be kept.
         """
         questions = self.questions.setdefault(eval_, Questions())
-        criteria = criteria_of(outcome)
+        criteria = criteria_of(outcome, definition)
         questions.criteria.add(criteria)
         whole = all(member.get("judge") for member in members_of(outcome))
         instrument = instrument_of(outcome) if whole else ""
@@ -381,7 +384,8 @@ def judgements(run: RunFile, *, verdicts_only: bool = False, cluster: str = "") 
         scores: dict[tuple[str, str], list[float]] = {}
         stages: dict[tuple[str, str], CascadeStages | None] = {}
         case = "" if verdicts_only else parts.add(trial)
-        for outcome in trial.outcomes:
+        definitions = chain(trial.definitions, repeat(UNKNOWN))
+        for outcome, definition in zip(trial.outcomes, definitions, strict=False):
             model = judge_of(outcome)
             if not model:
                 # Its judge is not known: the error is given to the metric's judge below.
@@ -391,7 +395,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False, cluster: str = "") 
             key = metric_of(outcome), model
             judge = metrics.setdefault(key, JudgedMetric(metric=key[0], model=key[1]))
             judge.fallback = judge.fallback or bool(outcome.metadata.get("fallback"))
-            if judge.add_question(outcome, parts.eval_of(trial), case):
+            if judge.add_question(outcome, definition, parts.eval_of(trial), case):
                 whole.add(key)
             if outcome.error == "undecided":
                 judge.undecided.append(trial.index)
@@ -475,11 +479,19 @@ def _order_effect(outcome: Outcome) -> str | None:
     return places[0] if len(places) == 2 and places[0] == places[1] else "half"
 
 
-def criteria_of(outcome: Outcome) -> str:
-    """A digest of an expectation: its name and its bounds, a config's threshold and scores of categories among them."""
+def criteria_of(outcome: Outcome, definition: Definition = UNKNOWN) -> str:
+    """A digest of an expectation: its name and its bounds, a config's threshold and scores of categories among them.
+
+    So are a config's transforms of what the judge reads.
+    """
     settings = [outcome.metadata.get(name) for name in ("threshold", "category_scores")]
     bounds = [outcome.at_least, outcome.at_most, *(one for one in settings if one is not None)]
-    return digest(encode([outcome.name, *bounds]))
+    reads = [definition.settings.get(name) for name in _READ] if definition.exact else []
+    return digest(encode([outcome.name, *bounds, *filter(None, reads)]))
+
+
+_READ = ("transform", "context")
+"""The settings of an assertion that change what its judge is shown of an output."""
 
 
 def instrument_of(outcome: Outcome) -> str:

@@ -19,12 +19,18 @@ from evenhand.analysis.trust.judgements.judged import (
     judge_of,
     metric_of,
 )
+from evenhand.analysis.trust.labels.carried_preferences import (
+    CarriedPreferences,
+    carry_preferences,
+    countable_preferences,
+)
 from evenhand.analysis.trust.labels.drawing import DrawnItem, draws_to_label, judged_metrics
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant, identity
+from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, safe, short_id
 from evenhand.store.labels.draw import Draw, LabelledVerdict, MetricLabel
 from evenhand.store.labels.label import NewLabel, standing
@@ -49,12 +55,19 @@ class CarriedLabels(Record, frozen=True, kw_only=True):
         different: How many do not, as the output, its question or the criterion is another one there.
         draws: The draws that they are of, as the other run has them; empty where it would be no random draw there.
         places: The labelled trials' places in the other run, by those in this one.
+        preferences: What counts of its labelled pairs.
     """
 
     labels: Sequence[MetricLabel]
     different: int
     draws: Sequence[Draw]
     places: Mapping[int, int]
+    preferences: CarriedPreferences = CarriedPreferences()
+
+    @property
+    def counts(self) -> bool:
+        """Whether any label was carried over with its draw."""
+        return bool((self.labels and self.draws) or self.preferences.draws)
 
 
 def countable(old: RunFile, new: RunFile, metrics: Collection[str] = ()) -> CarriedLabels:
@@ -79,7 +92,16 @@ def countable(old: RunFile, new: RunFile, metrics: Collection[str] = ()) -> Carr
         places[index] = place
         labels += [replace(label, index=place) for label in by_author.values()]
     draws = [] if different or new.draws() else _draws(old, new, pairs, metrics)
-    return CarriedLabels(labels=labels, different=different, draws=draws, places=places)
+    preferences = countable_preferences(
+        old, new, pairs, lambda one, other: _same_answer(old, one, new, other), metrics
+    )
+    return CarriedLabels(
+        labels=labels,
+        different=different + preferences.different,
+        draws=draws,
+        places=places,
+        preferences=preferences,
+    )
 
 
 def carry_labels(old: RunFile, new: RunFile, metrics: Collection[str] = ()) -> CarriedLabels:
@@ -96,7 +118,8 @@ def carry_labels(old: RunFile, new: RunFile, metrics: Collection[str] = ()) -> C
             f"run {short_id(new.meta.id)} has these labels already", hint="Name an earlier run."
         )
     which = countable(old, new, metrics)
-    if not which.labels:
+    preferences = which.preferences
+    if not which.labels and not preferences.labels:
         name = short_id(old.meta.id)
         why = "the outputs, their questions or the criteria are different"
         raise UsageError(
@@ -104,7 +127,7 @@ def carry_labels(old: RunFile, new: RunFile, metrics: Collection[str] = ()) -> C
             if which.different
             else f"run {name} has no labels to carry over"
         )
-    _check_rules(old, new, {label.metric for label in which.labels})
+    _check_rules(old, new, {label.metric for label in (*which.labels, *preferences.labels)})
     there = standing_labels(new.metric_labels())
     fresh = [
         one for one in which.labels if one.author not in there.get((one.index, one.metric), {})
@@ -126,6 +149,7 @@ def carry_labels(old: RunFile, new: RunFile, metrics: Collection[str] = ()) -> C
             by=one.by,
             strata=one.strata,
         )
+    carry_preferences(new, preferences)
     return which
 
 
@@ -171,12 +195,26 @@ def _is_same(old: RunFile, index: int, new: RunFile, place: int, metric: str) ->
     if one is None or other is None or metric not in judged_metrics(other):
         return False
     return (
+        _same_question(one, other)
+        and _criteria(one, metric) == _criteria(other, metric)
+        and DrawnItem.of(old, one, metric).output == DrawnItem.of(new, other, metric).output
+    )
+
+
+def _same_answer(old: RunFile, index: int, new: RunFile, place: int) -> bool:
+    """Whether a trial and its counterpart have the same output to the same question."""
+    one, other = old.trial(index), new.trial(place)
+    if one is None or other is None:
+        return False
+    return _same_question(one, other) and as_text(one.output) == as_text(other.output)
+
+
+def _same_question(one: TrialResult, other: TrialResult) -> bool:
+    return (
         (one.input, one.expected, one.prompt) == (other.input, other.expected, other.prompt)
         # A key that was added says what the case belongs to.
         and all(name in other.vars and other.vars[name] == v for name, v in one.vars.items())
         and one.content.get("context") == other.content.get("context")
-        and _criteria(one, metric) == _criteria(other, metric)
-        and DrawnItem.of(old, one, metric).output == DrawnItem.of(new, other, metric).output
     )
 
 

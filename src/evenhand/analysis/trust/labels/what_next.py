@@ -168,7 +168,7 @@ def labelled_run(run: RunFile) -> LabelledRun | None:
         if labels or (drawn is None and own & of):
             name = called(Path.cwd(), other.path)
             # Without their draw they would wait for another one.
-            counts = bool(labels) and bool(countable(other, run).draws)
+            counts = bool(labels) and countable(other, run).counts
             again = f"evenhand label {called(Path.cwd(), run.path)} --from {name}" if counts else ""
             drawn = LabelledRun(name, labels, again)
         if labels:
