@@ -26,12 +26,12 @@ from evenhand.core.wording.words import (
     near,
     outcomes_of,
     padded,
-    paid,
     percents,
     put,
     safe,
     seconds,
     short_id,
+    spent,
     tokens,
 )
 from evenhand.render.heading import heading_of
@@ -353,7 +353,7 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
     if totals.calls or spend.calls:
         saved = _saved(run, totals)
         without = f", {money(saved)} saved" if saved else ""
-        parts.append(paid(spend.cost_usd, scripted=run.meta.is_scripted) + without)
+        parts.append(spent(spend.cost_usd, scripted=run.meta.is_scripted) + without)
     if spend.wasted:
         parts.append(f"{count(spend.wasted, 'failed attempt')} may have been charged too")
     if spend.in_doubt and not run.alive:
