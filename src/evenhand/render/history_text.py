@@ -42,7 +42,7 @@ HEAD = 30
 class HistoryChange(Record, frozen=True, kw_only=True):
     """What `evenhand.history/1` says of a change."""
 
-    kind: Annotated[str, Key("`judge`, `data`, `expectation`, `eval`, `prompt` or `model`")]
+    kind: Annotated[str, Key("`judge`, `data`, `expectation`, `eval`, `prompt`, `model` or `code`")]
     text: Annotated[str, Key("what changed, for people")]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from msgspec import field
 
@@ -35,6 +36,8 @@ _DECIDED = "-decision/"
 _ANY = "any"
 """In place of a digest: all values of an argument."""
 
+Side = Literal["first", "second"]
+"""One of the two runs."""
 _Bounds = tuple[float | None, float | None]
 """At least, and at most."""
 Slot = tuple[str, int]
@@ -90,6 +93,7 @@ class Change(Record, frozen=True, kw_only=True):
         scored: Whether its score means something else, and not its verdict alone.
         of_argument: Whether it is an argument of the scorer, or the judge's prompt, that is another one.
         argument: Of an eval's scorer which argument, with both digests, as it may be what the application answered.
+        only: The run that has it at all; None for both.
     """
 
     slot: str
@@ -98,6 +102,7 @@ class Change(Record, frozen=True, kw_only=True):
     scored: bool = True
     of_argument: bool = False
     argument: Argument | None = None
+    only: Side | None = None
 
 
 Signature = tuple[Asked, ...]
@@ -403,10 +408,12 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
     for one, two in pairs:
         if one is not two and one != two:
             yield from _between(one, two)
-    for side, (rest, where) in enumerate(((left, "first"), (right, "second"))):
+    sides: tuple[tuple[dict[Slot, Asked], Side], ...] = ((left, "first"), (right, "second"))
+    for side, (rest, where) in enumerate(sides):
         for one in rest.values():
             if one.weight and (one.exact or alone.is_new(one, side)):
-                yield Change(slot=one.slot[0], names=one.names, text=f"only in the {where}")
+                text = f"only in the {where}"
+                yield Change(slot=one.slot[0], names=one.names, text=text, only=where)
 
 
 def _between(one: Asked, two: Asked) -> Iterator[Change]:
