@@ -615,6 +615,15 @@ def test_a_judge_that_no_scripted_reply_fits_says_what_one_is_like(evenhand: Run
     assert 'Its reply is like {"refusal": true, "sentences": [{"id": 1, "statements": [{' in shown
 
 
+def test_a_rubric_that_no_scripted_reply_fits_says_what_one_holds(evenhand: Run):
+    """A rubric of a config sends no schema, whose example would show it."""
+    Path("promptfooconfig.yaml").write_text(RUBRIC_OF_THE_CASE)
+    Path("offline.jsonl").write_text('{"match": "^\\\\w+$", "reply": "x"}')
+    evenhand("run", "-c", "promptfooconfig.yaml", "--offline", "--no-progress")
+    shown = " ".join(evenhand("show", "latest", "1").out.split())
+    assert 'with the keys "reason", "pass" (true or false) and "score" (a number)' in shown
+
+
 def test_a_program_that_fails_without_a_word_leaves_no_colon_behind(evenhand: Run):
     """As an application, as a prompt, and as a file of evals that raises an empty exception."""
     Path("bad.sh").write_text("exit 1")
