@@ -122,6 +122,18 @@ def test_where_nothing_is_selected_the_code_says_so(evenhand: Run, tmp_path: Pat
     assert evenhand(*nothing, "--promptfoo-exit-codes", "--fail-on-empty").code == 5
 
 
+@pytest.mark.parametrize("codes", [(), ("--promptfoo-exit-codes",)], ids=["ours", "promptfoos"])
+@pytest.mark.parametrize("option", ["--filter-pattern", "--filter-prompts", "--filter-providers"])
+def test_where_nothing_is_selected_the_files_for_results_are_said_to_stay_as_they_are(
+    evenhand: Run, tmp_path: Path, option: str, codes: tuple[str, ...]
+) -> None:
+    """Those of the command line, and the config's own: results of an earlier run may be in them."""
+    (tmp_path / "promptfooconfig.yaml").write_text(f"{CONFIG}\noutputPath: own.csv\n")
+    ended = evenhand("run", option, "zzz", "-o", "r.json", *codes)
+    assert "Nothing is written to own.csv. Nothing is written to r.json." in ended.err
+    assert not [*tmp_path.glob("*.json"), *tmp_path.glob("*.csv")]
+
+
 def test_several_configs_run_as_one(evenhand: Run, tmp_path: Path) -> None:
     """By option, by argument, by pattern."""
     for name in "ab":

@@ -122,8 +122,8 @@ DEVIATIONS: Mapping[str, str] = {
     "derived metrics": "A derived metric that cannot be worked out is left out; promptfoo says 0.",
     "objects in CSV": "Objects are written to CSV as JSON; promptfoo writes [object Object] for variables.",
     "cached code": "Answers of Python and JavaScript providers come from the cache; promptfoo's never do.",
-    "exit codes": "A run with failures exits with 1, one without a verdict with 3, one of no tests with 5; "
-    "--promptfoo-exit-codes exits as promptfoo does.",
+    "exit codes": "A run with failures exits with 1, one without a verdict with 3, one of no tests with 5 and "
+    "no results file; --promptfoo-exit-codes exits as promptfoo does.",
     "delay": "The delay of a config or a provider is waited before each call; promptfoo's waits may overlap, or be "
     "skipped, so that such a run takes longer here.",
     "values": "starts-with and regex take a number, one line of Python may begin with return, and several may end in "
