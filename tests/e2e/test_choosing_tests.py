@@ -254,6 +254,61 @@ def test_what_a_hook_makes_of_a_test_decides_and_is_shown(evenhand: Run, tmp_pat
     assert [part["assertion"]["value"] for part in parts] == ["good", "worse"]
 
 
+def test_what_hooks_make_of_metadata_is_added_to_that_of_the_test_and_of_the_answer(
+    evenhand: Run, tmp_path: Path
+) -> None:
+    """Each hook sees all that is there before it; what it returns replaces nothing else."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        """
+        prompts: ["{{q}}"]
+        providers: [file://p.py]
+        extensions: [file://h.py:afterEach, file://later.py:afterEach]
+        tests: [{metadata: {owner: ann}, vars: {q: good}, assert: [{type: contains, value: good}]}]
+        """
+    )
+    (tmp_path / "p.py").write_text(
+        "def call_api(prompt, options, context):\n"
+        "    return {'output': prompt, 'metadata': {'source': 'shop'}}\n"
+    )
+    (tmp_path / "h.py").write_text(
+        "def afterEach(context, info):\n"
+        "    return {'result': {'metadata': {'first': sorted(context['result']['metadata'])}}}\n"
+    )
+    (tmp_path / "later.py").write_text(
+        "def afterEach(context, info):\n"
+        "    result = context['result']\n"
+        "    return {'result': {'metadata': {'second': [result['success'], *sorted(result['metadata'])]}}}\n"
+    )
+    assert evenhand("run", "-o", "r.json", "--no-progress").code == 0
+    row = json.loads((tmp_path / "r.json").read_text())["results"]["results"][0]
+    assert row["metadata"] == {
+        "owner": "ann",
+        "source": "shop",
+        "first": ["owner", "source"],
+        "second": [True, "first", "owner", "source"],
+    }
+
+
+def test_variables_that_name_each_other_are_said_to(evenhand: Run, tmp_path: Path) -> None:
+    """By name, and where the test stands; one that names itself, or is filled in from others, is no such thing."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        """
+prompts: ["{{a}}"]
+providers: [echo]
+defaultTest: {vars: {c: "{{d}}", d: "C {{c}}"}}
+tests:
+  - {vars: {a: "A {{b}}", b: "B {{a}}", c: x}, assert: [{type: contains, value: A}]}
+  - {vars: {a: "{{a}} {{b}}", b: "{{c}}", c: x}, assert: [{type: contains, value: x}]}
+  - {vars: {a: "x {{c}}"}, assert: [{type: contains, value: x}]}
+"""
+    )
+    told = evenhand("run", "--no-progress").err
+    ring = "name each other: each is filled in once, and some tags stay"
+    assert f"promptfooconfig.yaml:6:6: variables 'a', 'b' {ring}" in told
+    assert f"promptfooconfig.yaml:8:6: variables 'c', 'd' {ring}" in told
+    assert told.count(ring) == 2
+
+
 def test_hooks_see_what_promptfoo_shows_them(evenhand: Run, tmp_path: Path) -> None:
     """Prompt, variables, cost, tokens and metrics, so that a script that reports them works unchanged."""
     (tmp_path / "promptfooconfig.yaml").write_text(
