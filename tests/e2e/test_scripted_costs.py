@@ -99,5 +99,16 @@ def test_a_scripted_probe_of_a_run_that_asked_models_is_scripted(
     assert "replies scripted" in evenhand("show", _runs()[1].stem).out
 
 
+def test_the_sentences_of_a_probe_stay_within_the_width(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """Whatever the terminal has."""
+    assert evenhand("run", "--offline", "--no-progress").code == 0
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = evenhand("probe", "--offline", "--no-progress").out.splitlines()
+    assert any("not decided" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
 def _runs() -> list[Path]:
     return sorted(Path(".evenhand/runs").glob("*.db"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
 from evenhand.core.ranges import SHARE, Range
 from evenhand.core.record import Record
+from evenhand.core.wording.ink import width_of
 from evenhand.core.wording.words import count, folded, percent, priced, safe, spent
 from evenhand.render.calibration_text import rate
 from evenhand.store.runfile import RunFile
@@ -258,7 +260,6 @@ class ProbeRequest(JudgeRequest[ProbeOptions], frozen=True):
             return probe_plan(self.asked.plan(), run_file, self.options.probing)
 
 
-WIDTH = 100
 _UNDECIDED = "too few items, or too many errors"
 
 
@@ -267,7 +268,7 @@ def probe_lines(probe: Probe) -> Iterator[str]:
     for judge in probe.judges:
         yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
         for sentence in _sentences(judge, probe.at_most):
-            yield from folded(sentence, WIDTH, "  ", "    ")
+            yield from folded(sentence, width_of(sys.stdout), "  ", "    ")
         yield "  should fail     items  passed  false passes"
         for kind in judge.kinds:
             yield _line(kind, probe.at_most)

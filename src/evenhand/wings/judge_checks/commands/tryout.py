@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_aske
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
+from evenhand.core.wording.ink import width_of
 from evenhand.core.wording.words import (
     clip,
     count,
@@ -231,7 +233,6 @@ def study(meta: RunMeta, file: Path) -> Study:
     return Study("tryout", TryoutRequest.again(meta, file), came_to)
 
 
-WIDTH = 100
 _NAME = 28
 
 
@@ -333,4 +334,4 @@ def _name(one: Tried) -> str:
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    return folded(text, WIDTH, " " * indent, " " * (indent + 2))
+    return folded(text, width_of(sys.stdout), " " * indent, " " * (indent + 2))
