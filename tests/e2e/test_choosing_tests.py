@@ -122,6 +122,18 @@ def test_where_nothing_is_selected_the_code_says_so(evenhand: Run, tmp_path: Pat
     assert evenhand(*nothing, "--promptfoo-exit-codes", "--fail-on-empty").code == 5
 
 
+@pytest.mark.parametrize("codes", [(), ("--promptfoo-exit-codes",)], ids=["ours", "promptfoos"])
+@pytest.mark.parametrize("option", ["--filter-pattern", "--filter-prompts", "--filter-providers"])
+def test_where_nothing_is_selected_the_files_for_results_are_said_to_stay_as_they_are(
+    evenhand: Run, tmp_path: Path, option: str, codes: tuple[str, ...]
+) -> None:
+    """Those of the command line, and the config's own: results of an earlier run may be in them."""
+    (tmp_path / "promptfooconfig.yaml").write_text(f"{CONFIG}\noutputPath: own.csv\n")
+    ended = evenhand("run", option, "zzz", "-o", "r.json", *codes)
+    assert "Nothing is written to own.csv. Nothing is written to r.json." in ended.err
+    assert not [*tmp_path.glob("*.json"), *tmp_path.glob("*.csv")]
+
+
 def test_several_configs_run_as_one(evenhand: Run, tmp_path: Path) -> None:
     """By option, by argument, by pattern."""
     for name in "ab":
@@ -240,6 +252,61 @@ def test_what_a_hook_makes_of_a_test_decides_and_is_shown(evenhand: Run, tmp_pat
     assert row["testCase"]["threshold"] == 0.5
     parts = row["gradingResult"]["componentResults"]
     assert [part["assertion"]["value"] for part in parts] == ["good", "worse"]
+
+
+def test_what_hooks_make_of_metadata_is_added_to_that_of_the_test_and_of_the_answer(
+    evenhand: Run, tmp_path: Path
+) -> None:
+    """Each hook sees all that is there before it; what it returns replaces nothing else."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        """
+        prompts: ["{{q}}"]
+        providers: [file://p.py]
+        extensions: [file://h.py:afterEach, file://later.py:afterEach]
+        tests: [{metadata: {owner: ann}, vars: {q: good}, assert: [{type: contains, value: good}]}]
+        """
+    )
+    (tmp_path / "p.py").write_text(
+        "def call_api(prompt, options, context):\n"
+        "    return {'output': prompt, 'metadata': {'source': 'shop'}}\n"
+    )
+    (tmp_path / "h.py").write_text(
+        "def afterEach(context, info):\n"
+        "    return {'result': {'metadata': {'first': sorted(context['result']['metadata'])}}}\n"
+    )
+    (tmp_path / "later.py").write_text(
+        "def afterEach(context, info):\n"
+        "    result = context['result']\n"
+        "    return {'result': {'metadata': {'second': [result['success'], *sorted(result['metadata'])]}}}\n"
+    )
+    assert evenhand("run", "-o", "r.json", "--no-progress").code == 0
+    row = json.loads((tmp_path / "r.json").read_text())["results"]["results"][0]
+    assert row["metadata"] == {
+        "owner": "ann",
+        "source": "shop",
+        "first": ["owner", "source"],
+        "second": [True, "first", "owner", "source"],
+    }
+
+
+def test_variables_that_name_each_other_are_said_to(evenhand: Run, tmp_path: Path) -> None:
+    """By name, and where the test stands; one that names itself, or is filled in from others, is no such thing."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        """
+prompts: ["{{a}}"]
+providers: [echo]
+defaultTest: {vars: {c: "{{d}}", d: "C {{c}}"}}
+tests:
+  - {vars: {a: "A {{b}}", b: "B {{a}}", c: x}, assert: [{type: contains, value: A}]}
+  - {vars: {a: "{{a}} {{b}}", b: "{{c}}", c: x}, assert: [{type: contains, value: x}]}
+  - {vars: {a: "x {{c}}"}, assert: [{type: contains, value: x}]}
+"""
+    )
+    told = evenhand("run", "--no-progress").err
+    ring = "name each other: each is filled in once, and some tags stay"
+    assert f"promptfooconfig.yaml:6:6: variables 'a', 'b' {ring}" in told
+    assert f"promptfooconfig.yaml:8:6: variables 'c', 'd' {ring}" in told
+    assert told.count(ring) == 2
 
 
 def test_hooks_see_what_promptfoo_shows_them(evenhand: Run, tmp_path: Path) -> None:

@@ -328,7 +328,7 @@ def test_check_without_a_key_still_says_what_a_run_would_cost(
     assert "subject   openai:chat:gpt-5-mini   1 call" in ended.out
     assert "judge     openai:chat:gpt-5   1 call" in ended.out
     assert "nothing is wrong" not in ended.out
-    assert ended.err.count("Set OPENAI_API_KEY in the environment.") == 2
+    assert ended.err.count("Set OPENAI_API_KEY in the environment. 2 places need it.") == 1
     assert evenhand("check", "--json").out == ""
     file.write_text(json.dumps({**body, "tests": [{"assert": [{"type": "contians"}]}]}))
     broken = evenhand("check")

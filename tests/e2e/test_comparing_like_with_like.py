@@ -524,13 +524,31 @@ EDITS: dict[str, tuple[tuple[str, str], list[tuple[str, str]]]] = {
     "nothing": (("", ""), []),
     "one prompt": (("Answer in full", "Answer in full, please"), [("prompt", "main edited")]),
     "both prompts": (("{{q}}", "{{q}}!"), [("prompt", "brief, main edited")]),
-    "the text of another axis": (("Be warm.", "Be cold."), [("prompt", "warm edited")]),
+    "the text of another axis": (
+        ("Be warm.", "Be cold."),
+        [("prompt", "warm edited"), ("code", "eval notes: a edited")],
+    ),
+    "a prompt in the code of the eval": (
+        ("q=case.input", 'q=f"Be warm. {case.input}"'),
+        [("code", "eval notes: a edited")],
+    ),
     "one case": (
         ('f"item {i}"', 'f"item {i}" if i else "another"'),
         [("data", "1 case with another input")],
     ),
     "a judge's question": (("is polite", "is kind"), [("judge", "another prompt for polite")]),
     "a check": (('Contains("e")', 'Contains("y")'), [("expectation", "")]),
+    "one check more": (
+        (
+            "    return reply",
+            '    expect(reply.text, Contains("s"), metric="long")\n    return reply',
+        ),
+        [("expectation", "long: added")],
+    ),
+    "one check less": (
+        ('    expect(reply.text, Contains("e"))\n', ""),
+        [("expectation", 'contains "e": left out')],
+    ),
     "the model": (
         ("gpt-5-mini", "gpt-5"),
         [("model", "openai:chat:gpt-5 instead of openai:chat:gpt-5-mini")],
@@ -567,12 +585,32 @@ def test_history_marks_what_was_edited_in_an_eval_set_and_nothing_else(
     command(noted, "run", ".", "--offline", "--no-progress")
     (line,) = json.loads(evenhand("runs", "history", ".", "--json").out)["lines"]
     changes = [(one["kind"], one["text"]) for one in line["runs"][1]["changes"]]
-    assert [kind for kind, _ in changes] == [kind for kind, _ in expected]
+    assert [kind for kind, _ in changes] == [kind for kind, _ in expected], changes
     assert all(text in told for (_, text), (_, told) in zip(expected, changes, strict=True)), (
         changes
     )
     shown = evenhand("runs", "history", ".").out
     assert shown.count("┄") == len(expected)
+
+
+def test_history_marks_that_a_prompt_in_the_code_of_the_application_was_edited(
+    evenhand: Run, tmp_path: Path
+):
+    """By the file that holds it, which is code like any other."""
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals/shop_evals.py").write_text(
+        'import bot\nfrom evenhand import EvalSet\nevals = EvalSet("shop", data=[{"id": "a", "input": "a"}])\n'
+        '@evals.eval\ndef asks(case, expect):\n    expect(bot.PROMPT != "", "asks")\n    return bot.PROMPT\n'
+    )
+    for prompt in ("Be kind.", "Be kind.", "Be brief."):
+        (tmp_path / "bot.py").write_text(f'PROMPT = "{prompt}"\n')
+        command(tmp_path, "run", "evals", "--no-progress")
+    (line,) = json.loads(evenhand("runs", "history", "--json").out)["lines"]
+    assert [run["changes"] for run in line["runs"]] == [
+        [],
+        [],
+        [{"kind": "code", "text": "bot.py edited"}],
+    ]
 
 
 CODE = {

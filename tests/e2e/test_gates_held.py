@@ -245,7 +245,14 @@ def test_rows_of_runs_that_are_not_here_promote_nothing_unless_meta_says_so(even
     assert "current" in evenhand("prompt", "list").out
     assert evenhand("run", "prompts/greet").code == 0
     ended = evenhand("prompt", "promote", "greet")
-    assert (ended.code, "10 of a run that is not on this machine" in ended.err) == (1, True)
+    assert (ended.code, "10 not backed by a run on this machine" in ended.err) == (1, True)
+    shown = " ".join(evenhand("prompt", "show", "greet").out.split())
+    assert (
+        "✓ uses: 10 distinct successful sends of this prompt as it is now (3 needed), to" in shown
+    )
+    assert "; 10 of them not backed by a run on this machine" in shown
+    assert "✗ uses: 0 of 10 distinct verified sends" in shown
+    assert "not counted: 10 not backed by a run on this machine, as promotions require" in shown
     asks("addresses: [127.0.0.1], require_runs: false")
     assert evenhand("prompt", "promote", "greet").code == 0
     assert "greet has weaker gates: require_runs: false" in evenhand("prompt", "list").out
@@ -364,7 +371,7 @@ def test_a_run_that_was_not_kept_promotes_nothing(evenhand):
     tested(evenhand)
     assert evenhand("run", "prompts/greet", "--no-write").code == 0
     ended = evenhand("prompt", "promote", "greet")
-    assert (ended.code, "of a run that is not on this machine" in ended.err) == (1, True)
+    assert (ended.code, "not backed by a run on this machine" in ended.err) == (1, True)
 
 
 def test_evidence_of_another_prompts_run_is_told(evenhand):

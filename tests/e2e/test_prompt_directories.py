@@ -444,3 +444,27 @@ def test_prompts_with_their_own_replies_are_run_one_at_a_time(evenhand: Run):
     shutil.rmtree("prompts/commit-message")
     assert evenhand("run", "prompts", "--offline").code == 0
     assert evenhand("check", "prompts", "--offline").code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "prompts/commit-message"),
+        ("check", "prompts/commit-message"),
+        ("audit", "prompts/commit-message"),
+        ("prompt", "send", "commit-message", "--case", "one-line"),
+    ],
+    ids=" ".join,
+)
+def test_where_no_script_answers_a_prompt_its_own_places_are_named_and_no_others(
+    evenhand: Run, words: tuple[str, ...]
+):
+    """Its folder and the one above `prompts`, whatever lies in those of other prompts or of evals."""
+    Path("evals").mkdir()
+    shutil.copy("offline.jsonl", "evals")
+    Path("offline.jsonl").rename("prompts/surgical-diff/offline.jsonl")
+    ended = evenhand(*words, "--offline")
+    assert ended.code == 2
+    assert "no offline.jsonl in prompts/commit-message, or in .\n  Write it" in ended.err
+    Path("prompts/surgical-diff/offline.jsonl").rename("prompts/commit-message/offline.jsonl")
+    assert "no offline.jsonl" not in evenhand(*words, "--offline").err

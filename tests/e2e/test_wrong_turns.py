@@ -470,6 +470,9 @@ def test_what_can_never_be_calibrated_is_said_before_it_is_labelled(evenhand: Ru
     needs = "calibrate needs 30 labels, of 10 cases or more; on topic has 4 outputs of 4 cases"
     assert f"! {needs}: add cases first" in ended.err
     assert ended.code == 0
+    ended = evenhand("calibrate")
+    assert f"! {needs}: add cases first" in ended.err
+    assert "next:" not in ended.err
     assert "--draw 2 --to draw.csv" in evenhand("label", "--draw", "2").err
     judge_each(evenhand, RUBRIC_OF_THE_CASE)  # more cases would be more criteria
     ended = evenhand("label", "--draw", "2", "--to", "more.csv")
@@ -613,6 +616,15 @@ def test_a_judge_that_no_scripted_reply_fits_says_what_one_is_like(evenhand: Run
     evenhand("run", "shop_evals.py", "-k", "closes", "--offline", "--no-progress")
     shown = " ".join(evenhand("show", "latest", "closes:1").out.split())
     assert 'Its reply is like {"refusal": true, "sentences": [{"id": 1, "statements": [{' in shown
+
+
+def test_a_rubric_that_no_scripted_reply_fits_says_what_one_holds(evenhand: Run):
+    """A rubric of a config sends no schema, whose example would show it."""
+    Path("promptfooconfig.yaml").write_text(RUBRIC_OF_THE_CASE)
+    Path("offline.jsonl").write_text('{"match": "^\\\\w+$", "reply": "x"}')
+    evenhand("run", "-c", "promptfooconfig.yaml", "--offline", "--no-progress")
+    shown = " ".join(evenhand("show", "latest", "1").out.split())
+    assert 'with the keys "reason", "pass" (true or false) and "score" (a number)' in shown
 
 
 def test_a_program_that_fails_without_a_word_leaves_no_colon_behind(evenhand: Run):

@@ -95,7 +95,7 @@ export interface RunSummary {
 
 /** Something that is otherwise. */
 export interface RunChange {
-  readonly kind: "judge" | "data" | "expectation" | "eval" | "prompt" | "model";
+  readonly kind: "judge" | "data" | "expectation" | "eval" | "prompt" | "model" | "code";
   readonly text: string;
 }
 

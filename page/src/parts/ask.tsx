@@ -80,7 +80,7 @@ export function AskTab(p: Props) {
           {draft.variant < 0 && <label>Its id, as openai:chat:gpt-5-mini <input class="control" value={draft.model} onInput={(event) => edit({ model: event.currentTarget.value })} /></label>}
           {estimate !== undefined && (
             <>
-              <ul class="checks">{estimate.calls.map((calls, i) => <li key={i}>{shown(words(calls, estimate.bounded))}</li>)}</ul>
+              <ul class="checks">{estimate.calls.map((calls, i) => <li key={i}>{shown(words(calls, estimate.bounded, head.scripted))}</li>)}</ul>
               <label>Budget in US dollars, or none <input class="control" value={draft.budget} onInput={(event) => put({ budget: event.currentTarget.value })} /></label>
             </>
           )}
@@ -182,12 +182,12 @@ function budget({ calls, bounded }: AskEstimate, { max_cost_usd }: AskOffer): st
   return String(Math.min(cents / 100, max_cost_usd ?? cents));
 }
 
-function words({ provider, role, calls, tokens_in, tokens_out, cost_usd }: EstimatedCalls, bounded: boolean): string {
+function words({ provider, role, calls, tokens_in, tokens_out, cost_usd }: EstimatedCalls, bounded: boolean, scripted: boolean): string {
   const most = bounded ? "at most " : "";
   return [
     `${bounded ? role : "Its code decides what is asked. Last time:"} ${provider}, ${count(calls, "call")}`,
     tokens_in === null ? [] : `about ${grouped(tokens_in)} tokens in`,
     tokens_out === null ? [] : `${most}${grouped(tokens_out)} out`,
-    cost_usd === null ? "unknown price" : most + money(cost_usd),
+    cost_usd === null ? (scripted ? "replies scripted" : "price unknown") : most + money(cost_usd),
   ].flat().join(", ");
 }

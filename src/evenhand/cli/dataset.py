@@ -309,10 +309,9 @@ def _read(file: Path, *, stream: bool = False) -> Dataset:
 
 
 def _report(prepared: Prepared, to: Path, what: str, *, offline: bool) -> int:
-    from evenhand.core.wording.words import count, money, safe
+    from evenhand.core.wording.words import count, safe, spent
 
-    cost = "cost unknown" if prepared.cost_usd is None else money(prepared.cost_usd)
-    cost = "replies scripted" if offline else cost
+    cost = spent(prepared.cost_usd, scripted=offline)
     click.echo(
         f"{safe(str(to))}: {count(len(prepared.data), 'case')} · {what} · {count(prepared.calls, 'call')} · {cost}"
     )

@@ -99,7 +99,7 @@ def doctor(home: Path, env: Mapping[str, str], folder: Path | None = None) -> li
         *_packages(),
         *_parts(),
         *_added(),
-        *_keys(env),
+        *_keys(env, folder or Path.cwd()),
         *_addresses(env),
         *_project(folder or Path.cwd()),
         *_folders(home),
@@ -165,7 +165,7 @@ def _version(name: str) -> str:
         return ""
 
 
-def _keys(env: Mapping[str, str]) -> Iterator[Finding]:
+def _keys(env: Mapping[str, str], folder: Path) -> Iterator[Finding]:
     names = [name for name in KEYS if env.get(name, "").strip()]
     for name in names:
         if env[name] != env[name].strip():
@@ -177,10 +177,11 @@ def _keys(env: Mapping[str, str]) -> Iterator[Finding]:
     if names:
         yield Finding("ok", f"keys set: {', '.join(names)}")
     else:
+        without = "run --offline" if (folder / "offline.jsonl").is_file() else "init my-evals"
         yield Finding(
             "warn",
             f"no key set: neither {' nor '.join(KEYS)}",
-            "Set the one of your vendor, or try without: evenhand run --offline",
+            f"Set the one of your vendor, or try without: evenhand {without}",
         )
 
 

@@ -123,10 +123,11 @@ def code_of(error: EvenhandError) -> int:
 def complaint(error: EvenhandError) -> str:
     """What to print of an error: all problems of a config, or one message with what to do about it."""
     from evenhand.core.wording.words import count, safe
+    from evenhand.providers.missing_keys import each_key_once
 
     if not isinstance(error, ConfigError):
         return f"evenhand: {safe(str(error), multiline=True)}\n"
-    problems = error.problems
+    problems = each_key_once(error.problems)
     lines = [safe(str(problem), multiline=True) for problem in problems[:SHOWN]]
     number = len(problems) + error.more
     if number > len(lines):

@@ -33,7 +33,8 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     """Show the runs of PATH, oldest first: pass rate with its 95 % interval, cost and latency.
 
     PATH is a folder, a config or a remote. Default: all runs in and below the current folder. Lines between the runs
-    say where the judge, the data, the prompt or the model changed. Probes and checks of canaries are left out.
+    say where the judge, the data, the prompt, the model or your code changed. Probes and checks of canaries are left
+    out.
     """
     from evenhand.analysis.history.history import history as read_history
     from evenhand.core.errors import UsageError

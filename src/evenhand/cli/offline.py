@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from evenhand.core.scripted import scripted_at
 from evenhand.core.wording.words import near
 
 if TYPE_CHECKING:
+    from evenhand.doors.prompt_directories.library import Library
     from evenhand.testing import Script
 
 MOST = 8
@@ -26,6 +27,9 @@ def offline_answers(folder: Path) -> Iterator[Script]:
 
     Yields:
         What it answers.
+
+    Raises:
+        UsageError: The folder has none.
     """
     from evenhand.providers.prices import away_from_home_unpaid
     from evenhand.testing import FakeProvider, Script
@@ -35,11 +39,11 @@ def offline_answers(folder: Path) -> Iterator[Script]:
         below = next(
             (f for deep in ("*", "*/*") for f in folder.glob(f"{deep}/{script.name}")), None
         )
+        if below is None:
+            raise no_script(str(folder))
         raise UsageError(
             f"--offline: there is no offline.jsonl in {folder}",
-            hint='Write it, one rule a line: {"match": "refund", "reply": "Within 30 days."}'
-            if below is None
-            else f"There is one in {near(below.parent)}, which is not read from here: move or copy it.",
+            hint=f"There is one in {near(below.parent)}, which is not read from here: move or copy it.",
         )
     with (
         FakeProvider(Script.read(script)) as fake,
@@ -49,6 +53,36 @@ def offline_answers(folder: Path) -> Iterator[Script]:
     ):
         os.environ.update(fake.env())
         yield fake.script
+
+
+def no_script(places: str) -> UsageError:
+    """That no file answers in the places where one would be read."""
+    return UsageError(
+        f"--offline: there is no offline.jsonl in {places}",
+        hint='Write it, one rule a line: {"match": "refund", "reply": "Within 30 days."}',
+    )
+
+
+def prompts_script(library: Library, ids: Sequence[str]) -> Path:
+    """The folder whose offline.jsonl answers these prompts: a single prompt's own, or that of the library.
+
+    Raises:
+        UsageError: Neither has one, or only single prompts of several have.
+    """
+    folders = [library.prompts / one for one in ids]
+    own = [folder for folder in folders if (folder / "offline.jsonl").is_file()]
+    if own and len(ids) == 1:
+        return own[0]
+    if (library.root / "offline.jsonl").is_file():
+        return library.root
+    if own:
+        raise UsageError(
+            f"--offline: there is no offline.jsonl in {near(library.root)} that answers {len(ids)} prompts",
+            hint="Write it, or run one prompt with its own replies: evenhand run "
+            f"{near(own[0])} --offline",
+        )
+    beside = f"{near(folders[0])}, or in " if len(ids) == 1 else ""
+    raise no_script(f"{beside}{near(library.root)}")
 
 
 def unused_rules(script: Script, *, always: bool) -> list[str]:

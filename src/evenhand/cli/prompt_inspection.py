@@ -303,7 +303,7 @@ def send(
     """
     import contextlib
 
-    from evenhand.cli.offline import offline_answers
+    from evenhand.cli.offline import offline_answers, prompts_script
     from evenhand.doors.prompt_directories.promotion_rules import sent_to
     from evenhand.doors.prompt_directories.sending import as_json as document
     from evenhand.doors.prompt_directories.sending import killed_send
@@ -314,12 +314,11 @@ def send(
     chosen = model_id(model) if model else sent_to(rendering.prompt)
     if not chosen:
         raise UsageError(f"{id_} names no model", hint="Write model: in meta.yml, or use --model.")
-    folder = rendering.prompt.path
-    if not (folder / "offline.jsonl").is_file():
-        folder = rendering.prompt.library.root
     if note := killed_send(rendering.prompt):
         tell(f"{id_}: {note}")
-    with offline_answers(folder) if offline else contextlib.nullcontext():
+    prompt = rendering.prompt
+    folder = prompts_script(prompt.library, [prompt.id]) if offline else None
+    with contextlib.nullcontext() if folder is None else offline_answers(folder):
         sent = send_it(
             rendering,
             chosen,

@@ -196,9 +196,10 @@ def run(
         try:
             return run_asked(run_request, settings, None, session, step=by_models)
         except NothingSelected as error:
+            nothing = error.unwritten(session.outputs)
             if not session.promptfoo_exit_codes or session.fail_on_empty:
-                raise
-            tell(str(error))
+                raise nothing from None
+            tell(str(nothing))
             return 0
 
 

@@ -218,17 +218,11 @@ class Asked(Record, frozen=True, kw_only=True):
         """
         if not self.offline or (self.folder / "offline.jsonl").is_file():
             return
+        from evenhand.cli.offline import prompts_script
         from evenhand.core.wording.words import near
 
         if (prompts := self._prompts()) is not None:
-            library, ids = prompts
-            own = [one for one in ids if (library.prompts / one / "offline.jsonl").is_file()]
-            if own:
-                raise UsageError(
-                    f"--offline: there is no offline.jsonl in {near(library.root)} that answers {len(ids)} prompts",
-                    hint="Write it, or run one prompt with its own replies: evenhand run "
-                    f"{near(library.prompts / own[0])} --offline",
-                )
+            prompts_script(*prompts)
             return
 
         for path in map(_without_line, self.paths):

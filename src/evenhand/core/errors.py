@@ -165,6 +165,13 @@ class NothingSelected(UsageError):
 
     slug = "nothing-selected"
 
+    def unwritten(self, files: Sequence[str]) -> NothingSelected:
+        """An error that also names the files for results that stay as they are: old results may be in them."""
+        if not files:
+            return self
+        hint = f"{self.hint} Nothing is written to {', '.join(map(os.path.relpath, files))}."
+        return NothingSelected(self.message, hint=hint.lstrip())
+
 
 class BudgetStop(UsageError):
     """The next call could take the run past its budget."""

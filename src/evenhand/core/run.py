@@ -139,9 +139,9 @@ class RunMeta(Record, frozen=True):
 
     @property
     def is_scripted(self) -> bool:
-        """Whether models and judges answered from a script: `--offline`."""
-        request = self.settings.get("asked")
-        return isinstance(request, Mapping) and bool(request.get("offline"))
+        """Whether models and judges answered from a script: `--offline`, of the evals or of a study of them."""
+        # A study keeps its own options beside those of the evals that it is about.
+        return any(as_mapping(one).get("offline") is True for one in self.settings.values())
 
     @property
     def can_resume(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 
 from evenhand.core.errors import Problem
 
@@ -17,6 +19,7 @@ PLACEHOLDER = "replayed"
 """The key of a model that is not asked."""
 only_judges_asked: ContextVar[bool] = ContextVar("evenhand_only_judges_asked", default=False)
 """Whether the models under evaluation are answered from recordings, so that judges alone need keys of their own."""
+_WHERE_SET = " in the environment"
 _HOW = {"GOOGLE_ACCESS_TOKEN": "to what `gcloud auth print-access-token` prints"}
 """How to come by a key that lasts an hour. Application-default credentials are not read."""
 
@@ -36,7 +39,33 @@ def nobody_named(problem: Problem) -> bool:
     return any(words in problem.what for words in _NOBODY)
 
 
+def each_key_once(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems, of those that one key or one judge's name mends only the first: it says how many places need it."""
+    groups: dict[object, list[Problem]] = {}
+    for place, problem in enumerate(problems):
+        remedy: object = place
+        if model_without_key(problem):
+            remedy = problem.hint.partition(_WHERE_SET)[0]
+        elif nobody_named(problem):
+            remedy = problem.hint
+        groups.setdefault(remedy, []).append(problem)
+    return [
+        first if not others else replace(first, hint=_for_all(first, others))
+        for first, *others in groups.values()
+    ]
+
+
+def _for_all(first: Problem, others: Sequence[Problem]) -> str:
+    """What to do about all of these; what one of them adds to it comes last."""
+    longest = max((first, *others), key=lambda one: len(one.hint)).hint
+    number = f"{len(others) + 1:,} places need"
+    if nobody_named(first):
+        return f"{longest} {number} one."
+    advice, _, rest = longest.partition(". ")
+    return f"{advice.removesuffix('.')}. {number} it. {rest}".rstrip()
+
+
 def set_key(variable: str) -> str:
     """What to do about a key that is missing, by the environment variable that holds it."""
     how = _HOW.get(variable)
-    return f"Set {variable} in the environment{f', {how}' if how else ''}."
+    return f"Set {variable}{_WHERE_SET}{f', {how}' if how else ''}."

@@ -21,7 +21,7 @@ from evenhand.core.document import as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
-from evenhand.core.wording.words import clip, count, number, paid, safe, seconds
+from evenhand.core.wording.words import clip, count, number, safe, seconds, spent
 from evenhand.render.run import Run
 
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
@@ -241,7 +241,7 @@ class BatchReport(Run):
             cost = self.spend().cost_usd
             parts += [
                 count(totals.calls, "call"),
-                paid(cost, scripted=self.meta.is_scripted),
+                spent(cost, scripted=self.meta.is_scripted),
             ]
         if self.meta.took_s is not None:
             parts.append(seconds(self.meta.took_s))

@@ -14,6 +14,7 @@ from evenhand.analysis.summaries.rates import share_in
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.document import as_object
 from evenhand.core.errors import StoreError
+from evenhand.core.remark import LONGEST_TITLE
 from evenhand.core.run import SHORT_ID, Totals, TrialResult
 from evenhand.core.wording.ink import NARROWEST, UNBOUND, Ink, width_of
 from evenhand.core.wording.words import (
@@ -26,12 +27,12 @@ from evenhand.core.wording.words import (
     near,
     outcomes_of,
     padded,
-    paid,
     percents,
     put,
     safe,
     seconds,
     short_id,
+    spent,
     tokens,
 )
 from evenhand.render.heading import heading_of
@@ -41,7 +42,6 @@ from evenhand.store.labels.label import standing
 from evenhand.store.run_lookup import SUFFIX, ListedRun, called, names
 from evenhand.store.runfile import RunFile
 
-TITLE = 40
 VIEW = "evenhand view"
 
 
@@ -215,7 +215,7 @@ def _listed_cells(listed: ListedRun) -> tuple[str, str, str, str, str] | str:
         f"{totals.passed:,}/{counting(totals):,} passed",
         count(totals.errors, "error").ljust(len("1 errors")) if totals.errors else "",
         status,
-        f"{kind}{clip(safe(meta.title), TITLE)}{''.join(f'  #{safe(tag)}' for tag in tags)}",
+        f"{kind}{clip(safe(meta.title), LONGEST_TITLE)}{''.join(f'  #{safe(tag)}' for tag in tags)}",
     )
 
 
@@ -353,7 +353,7 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
     if totals.calls or spend.calls:
         saved = _saved(run, totals)
         without = f", {money(saved)} saved" if saved else ""
-        parts.append(paid(spend.cost_usd, scripted=run.meta.is_scripted) + without)
+        parts.append(spent(spend.cost_usd, scripted=run.meta.is_scripted) + without)
     if spend.wasted:
         parts.append(f"{count(spend.wasted, 'failed attempt')} may have been charged too")
     if spend.in_doubt and not run.alive:

@@ -20,7 +20,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import Totals, is_of_pytest
 from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
-from evenhand.core.wording.words import columns, folded, money, padded, rounded, safe, seconds
+from evenhand.core.wording.words import columns, folded, padded, paid, rounded, safe, seconds
 from evenhand.store.runfile import RunFile
 
 WORDY = 20
@@ -109,15 +109,12 @@ def _extra(run: RunFile, grid: Grid) -> list[_TableColumn]:
 
 def _costs(run: RunFile, totals: Sequence[Totals]) -> list[_TableColumn]:
     """What the columns cost; nothing where a script answered, which has no price."""
-    if run.meta.is_scripted and all(each.cost_usd is None for each in totals):
-        return []
-    return [_TableColumn("cost", list(map(_cost, run.meta.variants, totals, run.full_costs())))]
-
-
-def _cost(variant: Variant, totals: Totals, usd: float | None) -> str:
-    """What a column cost, whoever paid. What an eval's own code spends on unrecorded calls is not known, and no $0."""
-    unseen = variant.eval and not variant.model and not totals.calls
-    return "–" if unseen else money(usd)
+    scripted = run.meta.is_scripted
+    costs = [
+        paid(usd, scripted=scripted, calls=of.calls)
+        for of, usd in zip(totals, run.full_costs(), strict=True)
+    ]
+    return [] if {*costs} <= {"–", "scripted"} and scripted else [_TableColumn("cost", costs)]
 
 
 def _fitting(

@@ -16,7 +16,7 @@ from evenhand.analysis.estimates.half_price import (
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.plan import CallEstimate, Plan
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, money, safe, seconds, short_id
+from evenhand.core.wording.words import count, priced, safe, seconds, short_id
 from evenhand.providers.wrapped import Paused
 from evenhand.render.heading import heading
 
@@ -136,9 +136,7 @@ def estimate_lines(
             if estimate.tokens_in
             else "tokens unknown beforehand"
         )
-        cost = (
-            "price unknown" if estimate.cost_usd is None else f"{bound} {money(estimate.cost_usd)}"
-        )
+        cost = priced(estimate.cost_usd, scripted=False, bound=bound)
         lines.append(
             f"  {estimate.role:<9} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"
         )

@@ -24,7 +24,7 @@ from evenhand.core.document import as_object, filled
 from evenhand.core.json_shapes import finite
 from evenhand.core.scripted import SCRIPTED
 from evenhand.core.wording.ink import UNBOUND, Ink
-from evenhand.core.wording.words import columns, count, folded, money, safe
+from evenhand.core.wording.words import columns, count, folded, safe, spent
 from evenhand.render.comparison import (
     UNSCALED,
     amount,
@@ -251,10 +251,7 @@ def _asked(gate: Gate) -> str:
         parts.append(
             f"{gate.taken:,} taken from the baseline (same request, expectations, judges and code)"
         )
-    if gate.cost_usd is not None:
-        parts.append(f"{money(gate.cost_usd)} spent")
-    elif SCRIPTED not in gate.notes:
-        parts.append("cost unknown")
+    parts.append(spent(gate.cost_usd, scripted=SCRIPTED in gate.notes))
     return " · ".join(parts)
 
 

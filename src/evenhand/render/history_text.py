@@ -17,9 +17,9 @@ from evenhand.core.wording.words import (
     count,
     folded,
     interval,
-    money,
     near,
     padded,
+    paid,
     percents,
     safe,
     seconds,
@@ -42,7 +42,7 @@ HEAD = 30
 class HistoryChange(Record, frozen=True, kw_only=True):
     """What `evenhand.history/1` says of a change."""
 
-    kind: Annotated[str, Key("`judge`, `data`, `expectation`, `eval`, `prompt` or `model`")]
+    kind: Annotated[str, Key("`judge`, `data`, `expectation`, `eval`, `prompt`, `model` or `code`")]
     text: Annotated[str, Key("what changed, for people")]
 
 
@@ -203,7 +203,9 @@ def _layout(line: RunLine, width: int) -> _Layout:
 
 
 def _marks(run: HistoryRun) -> str:
-    marks = ("scripted" * run.offline, *(f"#{safe(tag)}" for tag in run.tags))
+    # Of a finished run, what it cost says so, unless that is known: a model may be its own.
+    scripted = run.offline and not (run.finished and run.cost_usd is None)
+    marks = ("scripted" * scripted, *(f"#{safe(tag)}" for tag in run.tags))
     return "".join(f"  {mark}" for mark in marks if mark)
 
 
@@ -254,7 +256,7 @@ def _of_run(run: HistoryRun, layout: _Layout, width: int) -> Iterator[str]:
     if not layout.beside:
         yield from folded(f"{head[0]}  {head[1]}{marks}", width, "", "  ")
     for place, column in enumerate(run.columns):
-        cost = money(run.cost_usd) if place == 0 else ""
+        cost = paid(run.cost_usd, scripted=run.offline, calls=run.calls) if place == 0 else ""
         latency = seconds(column.latency and column.latency.value)
         row = layout.row(
             head if place == 0 else ("", ""),

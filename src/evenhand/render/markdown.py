@@ -18,11 +18,11 @@ from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
     count,
     outcomes_of,
-    paid,
     put,
     safe,
     seconds,
     short_id,
+    spent,
     tokens,
 )
 from evenhand.render.failures import failure_lines
@@ -49,7 +49,7 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
         facts += [
             count(totals.calls, "call"),
             *([tokens(totals.tokens_in, totals.tokens_out)] if totals.tokens_in else []),
-            paid(cost, scripted=meta.is_scripted),
+            spent(cost, scripted=meta.is_scripted),
         ]
     lines = [f"## {_MARKS[word]} {code(meta.title)}", "", " · ".join(facts)]
     if totals.trials:

@@ -15,10 +15,10 @@ from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
     count,
     outcomes_of,
-    paid,
     safe,
     seconds,
     short_id,
+    spent,
     tokens,
 )
 from evenhand.render.failures import failure_lines
@@ -48,7 +48,7 @@ def _parts(run: RunFile) -> Iterator[str]:
         if totals.tokens_in or totals.tokens_out:
             facts.append(tokens(totals.tokens_in, totals.tokens_out))
         cost = run.spend().cost_usd
-        facts.append(paid(cost, scripted=meta.is_scripted))
+        facts.append(spent(cost, scripted=meta.is_scripted))
     # How long the whole run took says nothing of some of its trials.
     if meta.took_s is not None and not run.narrowed:
         facts.append(seconds(meta.took_s))

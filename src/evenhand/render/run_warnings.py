@@ -7,7 +7,7 @@ from evenhand.core.application_code import JUDGE, is_of_two
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.core.score import OFF_SCALE
 from evenhand.core.scripted import SCRIPTED
-from evenhand.core.wording.words import count, money, near, paid, safe, seconds, tokens
+from evenhand.core.wording.words import count, money, near, safe, seconds, spent, tokens
 from evenhand.store.counted import ModelUsage, added
 from evenhand.store.runfile import RunFile
 
@@ -71,7 +71,7 @@ def _used(used: ModelUsage, *, scripted: bool) -> str:
     if used.tokens_in or used.tokens_out:
         parts.append(tokens(used.tokens_in, used.tokens_out))
     if used.cost_usd is not None or not scripted:
-        parts.append(paid(used.cost_usd, scripted=scripted))
+        parts.append(spent(used.cost_usd, scripted=scripted))
     return ", ".join(parts)
 
 
@@ -139,10 +139,10 @@ def _compared(run: RunFile) -> list[str]:
         return []
     names = dict(zip((one.index for one in variants), column_names(variants), strict=True))
     return [
-        f"{count(spent.calls, 'judge call')}{f' ({money(spent.cost_usd)})' if spent.cost_usd else ''} compared the "
-        f"outputs of all variants, and {'counts' if spent.calls == 1 else 'count'} in {safe(names[variant])} alone"
+        f"{count(used.calls, 'judge call')}{f' ({money(used.cost_usd)})' if used.cost_usd else ''} compared the "
+        f"outputs of all variants, and {'counts' if used.calls == 1 else 'count'} in {safe(names[variant])} alone"
         + ("" if run.meta.is_scripted else ": don't compare the variants' costs")
-        for variant, spent in run.compared_spending().items()
+        for variant, used in run.compared_spending().items()
     ]
 
 

@@ -57,7 +57,7 @@ def read_ruling(text: str, *, scale: tuple[float, float] | None = (0.0, 1.0)) ->
     passed = yes_or_no(value["pass"]) if value.get("pass") is not None else None
     score = number(value["score"], scale) if value.get("score") is not None else None
     if passed is None and score is None:
-        raise JudgeError(f"the judge gave neither a verdict nor a score: {shown(str(value))}")
+        raise JudgeError("the judge gave neither a verdict nor a score")
     reason = value.get("reason")
     return Ruling(
         passed, score, reason if isinstance(reason, str) else "" if reason is None else str(reason)
@@ -115,7 +115,7 @@ def reasoning_of(value: Mapping[str, object]) -> str:
     """
     reasoning = value.get("reasoning")
     if not isinstance(reasoning, str) or not reasoning.strip():
-        raise JudgeError(f"the judge gave no reasoning: {shown(str(value))}")
+        raise JudgeError("the judge gave no reasoning")
     return reasoning.strip()
 
 

@@ -17,6 +17,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 from evenhand.core.cascade import JOINS, CascadeLimits, CascadingModel, metric_asked
 from evenhand.core.encoding import digest
 from evenhand.core.errors import (
+    BadRequest,
     ConnectionFailed,
     JudgeError,
     Overloaded,
@@ -32,7 +33,7 @@ from evenhand.core.json_schema import strict_object
 from evenhand.core.json_shapes import is_mapping, is_number
 from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.provider import Provider, judge_id, misset
-from evenhand.core.scripted import A_RULE_SAID_SO, script_answers
+from evenhand.core.scripted import A_RULE_SAID_SO, NO_RULE, script_answers
 from evenhand.core.thoughts import TAGS
 from evenhand.core.traits import name_model
 from evenhand.core.unusable_answers import forgotten_if_unusable
@@ -243,7 +244,7 @@ async def _answered(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
         return reply, read(reply.text)
     if schema is not None:
         prompt = replace(prompt, schema=schema)
-    reply = await model.generate(prompt)
+    reply = await _first_reply(model, prompt, f"{form}{keys}")
     try:
         return reply, _read(reply, read)
     except JudgeError as error:
@@ -260,15 +261,31 @@ async def _answered(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
             way = "`evenhand resume --errors --no-cache` asks again."
             if script_answers():  # it would answer the same again
                 way = A_RULE_SAID_SO
+            quoted = shown(_text_of(reply))
+            replied = "" if quoted in second.message else f"; it replied {quoted}"
             raise JudgeError(
-                f"asked twice, without a usable answer: {second.message}",
+                f"asked twice, without a usable answer: {second.message}{replied}",
                 hint=f"{way} {second.hint}".rstrip(),
             ) from error
 
 
+async def _first_reply(model: Model, prompt: Prompt, wish: str) -> Reply:
+    """The reply of a model; where a script lacks one, the error says what it has to hold.
+
+    Args:
+        wish: What it has to hold, in words.
+    """
+    try:
+        return await model.generate(prompt)
+    except BadRequest as error:
+        if NO_RULE in error.message and not error.hint:  # a schema would have shown it
+            error.hint = f"A judge replies {wish}."
+        raise
+
+
 def _read(reply: Reply, read: Callable[[str], T]) -> T:
     """What was read in a reply. One that was cut off or held back is none, whatever stands in it."""
-    text = reply.text if reply.spoken is None else reply.spoken
+    text = _text_of(reply)
     if reply.finish_reason == "length":
         raise JudgeError(
             f"the judge's reply was cut off: {shown(text)}",
@@ -276,7 +293,11 @@ def _read(reply: Reply, read: Callable[[str], T]) -> T:
         )
     if reply.refused or reply.finish_reason == "content_filter":
         raise JudgeError(f"the judge refused to answer: {shown(text)}", hint="Ask another judge.")
-    return read(without_thinking(text))
+    return read(text)
+
+
+def _text_of(reply: Reply) -> str:
+    return without_thinking(reply.text if reply.spoken is None else reply.spoken)
 
 
 def answer_details(

@@ -32,7 +32,7 @@ from evenhand.store.cassette import (
     Place,
     is_cassette,
 )
-from evenhand.store.recordings import NEVER_SENT, is_scripted, seconds_of_tools, variant_ids
+from evenhand.store.recordings import NEVER_SENT, seconds_of_tools, variant_ids
 from evenhand.store.replacing import replace_file
 from evenhand.store.runfile import RunFile
 
@@ -63,7 +63,7 @@ def cassette_of(
         for result in run.trials()
         if result.variant in names
     }
-    scripted = is_scripted(meta)
+    scripted = meta.is_scripted
     requests, used = _final(run, places), _final_tools(run, places)
     # What is hidden for its name in one place may be repeated in another, under no name.
     hidden = Secrets()
@@ -140,7 +140,7 @@ def _place(row: CassetteCall | CassetteTool) -> Place:
 
 def _final(run: RunFile, places: Mapping[int, Place]) -> Collection[tuple[str, CallRecord]]:
     """Of each request of a settled trial what it was answered at last, with its key."""
-    scripted = is_scripted(run.meta)
+    scripted = run.meta.is_scripted
     final: dict[tuple[int, str, int], tuple[str, CallRecord]] = {}
     for record in run.calls():
         start, end = record.start, record.end

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Protocol
 
 from evenhand.core.encoding import digest
-from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
-from evenhand.core.run import SHORT_ID, CallRecord, RunMeta, ToolRecord, TrialResult
+from evenhand.core.run import SHORT_ID, CallRecord, ToolRecord, TrialResult
 from evenhand.core.scripted import journaled_name
 from evenhand.core.step import Step, record_of
 from evenhand.core.variant import Variant, identities
@@ -126,7 +125,7 @@ class RunSource:
             file=path,
             title=meta.title,
             recorded_at=meta.created_at,
-            scripted=is_scripted(meta),
+            scripted=meta.is_scripted,
             variants=tuple(meta.variants),
         )
         small = path.stat().st_size <= SMALL
@@ -187,12 +186,6 @@ def seconds_of_tools(steps: Iterable[Step]) -> dict[str, float | None]:
 def variant_ids(variants: Sequence[Variant]) -> list[str]:
     """A short name for each variant, which says which it is whatever its place. Empty for no variants."""
     return [digest(text)[:16] for text in identities(variants)]
-
-
-def is_scripted(meta: RunMeta) -> bool:
-    """Whether a run's replies came from a script."""
-    request = meta.settings.get("asked")
-    return is_mapping(request) and bool(request.get("offline"))
 
 
 class Recordings:

@@ -63,10 +63,13 @@ def test_a_key_with_a_line_break_is_warned_of(tmp_path: Path):
 
 
 def test_no_key_at_all_is_a_warning_with_a_way_out(tmp_path: Path):
-    """Without a key one can still run offline."""
-    finding = stated(doctor(tmp_path, {"OPENAI_API_KEY": " "}), "no key")
+    """Without a key one can still run offline: what lies here, or an example."""
+    finding = stated(doctor(tmp_path, {"OPENAI_API_KEY": " "}, tmp_path), "no key")
     assert finding.state == "warn"
-    assert "--offline" in finding.hint
+    assert finding.hint.endswith("try without: evenhand init my-evals")
+    (tmp_path / "offline.jsonl").write_text("")
+    finding = stated(doctor(tmp_path, {}, tmp_path), "no key")
+    assert finding.hint.endswith("try without: evenhand run --offline")
 
 
 @pytest.mark.parametrize("address", ["localhost:8000/v1", "https:///v1", "http://[::1/v1"])

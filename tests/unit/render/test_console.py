@@ -657,6 +657,18 @@ async def test_the_list_aligns_what_passed_and_shows_errors_and_gates(make_run: 
     assert ["gate · " in line for line in lines].count(True) == 1
 
 
+async def test_the_list_has_titles_in_full_within_the_width(make_run: Make) -> None:
+    """Those of a folder often begin alike."""
+    titles = [
+        f"Support answers questions about returns and refunds in {s}" for s in ("shops", "offices")
+    ]
+    listed = [await make_run([result(0)], title=title) for title in titles]
+    lines = list_lines([ListedRun(run.path, run.meta) for run in listed], 80)
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    assert [title in text for title in titles] == [True, True]
+
+
 async def test_the_list_tells_copies_and_runs_of_one_moment_apart(
     make_run: Make, tmp_path: Path
 ) -> None:

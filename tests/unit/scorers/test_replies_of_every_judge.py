@@ -317,6 +317,25 @@ async def test_a_verdict_that_ends_the_reply_is_read(name: str, what: str):
 
 
 @pytest.mark.parametrize("name", JSON_JUDGES)
+async def test_a_reply_without_one_of_its_keys_is_read_or_is_an_error_that_quotes_it(name: str):
+    """So that whoever reads the error sees what the judge left out."""
+    score, good, *_ = JSON_JUDGES[name]
+    replies = [json.dumps({k: v for k, v in good.items() if k != key}) for key in good]
+    problems = {reply: await problem_of(score, reply) for reply in replies}
+    assert any(problems.values())
+    assert [one for one, problem in problems.items() if problem and one[:60] not in problem] == []
+
+
+async def problem_of(score: Scores, reply: str) -> str:
+    """The message of the error that a reply leads to; empty for a verdict."""
+    try:
+        await score(Repeating(Reply(reply, finish_reason="stop")))
+    except JudgeError as error:
+        return error.message
+    return ""
+
+
+@pytest.mark.parametrize("name", JSON_JUDGES)
 async def test_what_was_shown_of_the_thinking_is_not_read(name: str):
     """A provider tells what was said from what was thought."""
     score, good, bad, _, value = JSON_JUDGES[name]

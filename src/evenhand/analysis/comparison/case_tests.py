@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from msgspec import field
 
@@ -37,6 +38,8 @@ _DECIDED = "-decision/"
 _ANY = "any"
 """In place of a digest: all values of an argument."""
 
+Side = Literal["first", "second"]
+"""One of the two runs."""
 _Bounds = tuple[float | None, float | None]
 """At least, and at most."""
 Slot = tuple[str, int]
@@ -95,6 +98,7 @@ class Change(Record, frozen=True, kw_only=True):
         argument: Of an eval's scorer which argument, with both digests, as it may be what the application answered.
         known: Whether it is known to differ. Digests of compiled code of two versions of Python say nothing of each
             other.
+        only: The run that has it at all; None for both.
     """
 
     slot: str
@@ -105,6 +109,7 @@ class Change(Record, frozen=True, kw_only=True):
     decides: bool = True
     argument: Argument | None = None
     known: bool = True
+    only: Side | None = None
 
 
 Signature = tuple[Asked, ...]
@@ -426,10 +431,12 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
     for one, two in pairs:
         if one is not two and one != two:
             yield from _between(one, two, alone)
-    for side, (rest, where) in enumerate(((left, "first"), (right, "second"))):
+    sides: tuple[tuple[dict[Slot, Asked], Side], ...] = ((left, "first"), (right, "second"))
+    for side, (rest, where) in enumerate(sides):
         for one in rest.values():
             if one.weight and (one.exact or alone.is_new(one, side)):
-                yield Change(slot=one.slot[0], names=one.names, text=f"only in the {where}")
+                text = f"only in the {where}"
+                yield Change(slot=one.slot[0], names=one.names, text=text, only=where)
 
 
 def _between(one: Asked, two: Asked, alone: _Alone) -> Iterator[Change]:

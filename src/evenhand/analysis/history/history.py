@@ -71,6 +71,7 @@ class HistoryRun(Record, frozen=True, kw_only=True):
         trials: How many are.
         planned: How many there are.
         offline: Whether its replies came from a script.
+        calls: How many calls of its settled trials are recorded.
         cost_usd: What all its calls cost; None where a price is not known.
         columns: What it came to; empty for one that did not finish.
         changes: What is otherwise than in the run before.
@@ -88,6 +89,7 @@ class HistoryRun(Record, frozen=True, kw_only=True):
     trials: int
     planned: int
     offline: bool
+    calls: int
     cost_usd: float | None
     columns: tuple[HistoryColumn, ...]
     changes: tuple[RunChange, ...] = ()
@@ -295,6 +297,7 @@ def history_run(run: RunFile) -> HistoryRun:
         trials=totals.trials,
         planned=meta.planned,
         offline=meta.is_scripted,
+        calls=totals.calls,
         cost_usd=run.spend().cost_usd,
         columns=tuple(columns),
         changes=(),

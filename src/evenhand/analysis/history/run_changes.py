@@ -1,9 +1,10 @@
-"""What is otherwise in a run than in the one before it: its models, prompts, cases, expectations or judges.
+"""What is otherwise in a run than in the one before it: its models, prompts, cases, expectations, judges or code.
 
 How it is found out: from what a run file says as a whole, from the names of its cases, and from what its trials were
 given and asked, as a comparison knows it (`comparison.case_tests`). Of more than READ trials the first SAMPLED are
 looked at: so it costs the same for a run of a million trials, and a case that changed further down under the same id
-is not noticed. Code that eval sets call leaves no trace in a run, but for that of their scorers.
+is not noticed. Of code that eval sets call, a run has a digest of each file, but not the text: a prompt that the code
+holds is a change of code.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Literal
 
@@ -22,6 +24,7 @@ from evenhand.analysis.comparison.same_test import change_words, chosen_by, part
 from evenhand.analysis.summaries.column_names import file_names
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.judgements.judged_basis import name_alone
+from evenhand.core.application_code import EVAL, ApplicationCode, changed_code
 from evenhand.core.encoding import digest
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import CallRole
@@ -38,7 +41,7 @@ NAMED = 3
 
 Models = Mapping[str, frozenset[str]]
 """Models by what they are called, each with the names under which it answered."""
-ChangeKind = Literal["judge", "data", "expectation", "eval", "prompt", "model"]
+ChangeKind = Literal["judge", "data", "expectation", "eval", "prompt", "model", "code"]
 
 
 class RunChange(Record, frozen=True):
@@ -73,6 +76,7 @@ class Evidence(Record, frozen=True, kw_only=True):
         places: By eval and case the place in `tests`.
         tests: What the cases say and are asked.
         judged: The metrics that a judge is asked about.
+        code: Digests of the application's code; see `RunMeta.code`.
     """
 
     finished: bool
@@ -90,6 +94,7 @@ class Evidence(Record, frozen=True, kw_only=True):
     places: Mapping[tuple[str, str], int]
     tests: CaseTests
     judged: frozenset[str]
+    code: ApplicationCode
 
 
 def evidence_of(run: RunFile) -> Evidence:
@@ -123,6 +128,7 @@ def evidence_of(run: RunFile) -> Evidence:
         places=places,
         tests=tests,
         judged=frozenset(judged),
+        code=meta.code,
     )
 
 
@@ -178,6 +184,7 @@ def changes(before: Evidence, now: Evidence) -> list[RunChange]:
         "eval": _come_and_gone(before.evals, now.evals),
         "prompt": _prompt_changes(before, now),
         "model": _model_changes(before, now),
+        "code": _code_changes(before.code, now.code),
     }
     listed = [RunChange(kind, "; ".join(texts)) for kind, texts in every.items()]
     return [one for one in listed if one.text]
@@ -223,8 +230,10 @@ def _of_judge(change: Change, now: Evidence) -> bool:
 
 def _expectation_changes(now: Evidence, checks: Iterable[Change]) -> Iterator[str]:
     others = [one for one in checks if not _of_judge(one, now)]
+    # A reader of a history knows no first and second run, but what was added to one.
+    words = {"first": "left out", "second": "added", None: ""}
     if others:
-        yield change_words(others)
+        yield change_words(replace(one, text=words[one.only] or one.text) for one in others)
 
 
 def _data_changes(
@@ -266,6 +275,13 @@ def _model_changes(before: Evidence, now: Evidence) -> Iterator[str]:
     if before.models and now.models:  # a run that took all answers from elsewhere asked none
         named = before.variants == now.variants
         yield from _asked_otherwise(before.models, now.models, only_names=not named)
+
+
+def _code_changes(before: ApplicationCode, now: ApplicationCode) -> Iterator[str]:
+    """The files and evals whose code was edited; a change of judges' code is told of the judges."""
+    evals = [name.removeprefix(EVAL) for name in now if name.startswith(EVAL)]
+    if names := changed_code(before, now, evals):
+        yield f"{', '.join(clip(safe(name), 40) for name in names)} edited"
 
 
 def _script_changes(

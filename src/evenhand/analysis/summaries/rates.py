@@ -22,7 +22,7 @@ from evenhand.analysis.summaries.clusters import (
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.score import SHARES, Scale
-from evenhand.core.wording.words import counting, interval, money, percents, rounded, seconds
+from evenhand.core.wording.words import counting, interval, paid, percents, rounded, seconds
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.sequential import share_sequence
@@ -266,7 +266,7 @@ def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
             rate.reach,
             mean_cell(score),
             mean_cell(latency, seconds, ""),
-            money(cost),
+            paid(cost, scripted=run.meta.is_scripted, calls=totals.calls),
             f"{totals.errors:,}",
         )
 

@@ -253,6 +253,8 @@ def cascade_lines(run: RunFile, metrics: Mapping[tuple[str, str], JudgedMetric])
             )
         verdicts.update(one.id for one in stages)
         verdicts.update({one.id: len(metric.undecided) for one in stages[:1]})
+    if run.meta.is_scripted:
+        return lines
     return [*lines, *(_cost_line(run, cascade, n) for cascade, n in verdicts.items())]
 
 

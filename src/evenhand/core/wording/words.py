@@ -276,15 +276,42 @@ def money(usd: float | None) -> str:
     return f"${usd:.{digits}f}"
 
 
-def paid(usd: float | None, *, scripted: bool) -> str:
-    """What a run spent, for its summary; of scripted replies (`--offline`), which have no price, what they are.
+def paid(usd: float | None, *, scripted: bool, calls: int | None = None) -> str:
+    """What was paid, for a cell of a table: replies of a script (`--offline`) have no price. The page says it alike.
 
     >>> paid(0.00123, scripted=False), paid(None, scripted=False), paid(None, scripted=True)
+    ('$0.0012', 'unknown', 'scripted')
+    >>> paid(0.0, scripted=False, calls=0)
+    '–'
+
+    Args:
+        calls: How many recorded calls it paid for: of none, nothing is known; None where they are not counted.
+    """
+    if usd is None:
+        return "scripted" if scripted else "unknown"
+    return "–" if usd == 0 and calls == 0 else money(usd)
+
+
+def spent(usd: float | None, *, scripted: bool) -> str:
+    """What was paid, in a list of facts; see `paid`.
+
+    >>> spent(0.00123, scripted=False), spent(None, scripted=False), spent(None, scripted=True)
     ('$0.0012 spent', 'cost unknown', 'replies scripted')
     """
     if usd is None:
         return "replies scripted" if scripted else "cost unknown"
     return f"{money(usd)} spent"
+
+
+def priced(usd: float | None, *, scripted: bool, bound: str = "about") -> str:
+    """What calls would cost, in a list of facts; see `paid`.
+
+    >>> priced(0.00123, scripted=False), priced(None, scripted=False), priced(None, scripted=True)
+    ('about $0.0012', 'price unknown', 'replies scripted')
+    """
+    if usd is None or scripted:
+        return "replies scripted" if scripted else "price unknown"
+    return f"{bound} {money(usd)}"
 
 
 def percent(share: float) -> str:

@@ -118,14 +118,17 @@ DEVIATIONS: Mapping[str, str] = {
     "tokens": "A tokenUsage of `total` alone says nothing, and neither do the tokens of a call that failed, or those "
     "that a grader in code says it used; promptfoo adds them up. A failed call with a cost or tokens counts toward "
     "--max-cost.",
-    "transformVars": "transformVars is called for each case, with one combination of the variables.",
+    "transformVars": "transformVars is called for each case, with one combination of the variables. Its context.uuid "
+    "is made of the case's id and the repeat: it is the same in the next run.",
+    "circular variables": "Variables that name each other are filled in once; promptfoo goes round five times.",
+    "afterEach": "An afterEach that raises makes its trial an error, and what it changes in result.response is "
+    "dropped; promptfoo logs the first, and keeps response.metadata.",
     "derived metrics": "A derived metric that cannot be worked out is left out; promptfoo says 0.",
     "objects in CSV": "Objects are written to CSV as JSON; promptfoo writes [object Object] for variables.",
     "cached code": "Answers of Python and JavaScript providers come from the cache; promptfoo's never do.",
-    "exit codes": "A run with failures exits with 1, one without a verdict with 3, one of no tests with 5; "
-    "--promptfoo-exit-codes exits as promptfoo does.",
-    "delay": "The delay of a config or a provider is waited before each call; promptfoo's waits may overlap, or be "
-    "skipped, so that such a run takes longer here.",
+    "exit codes": "A run with failures exits with 1, one without a verdict with 3, one of no tests with 5 and "
+    "no results file; --promptfoo-exit-codes exits as promptfoo does.",
+    "delay": "The delay of a config or provider is waited before each call; promptfoo's may overlap or be skipped.",
     "values": "starts-with and regex take a number, one line of Python may begin with return, and several may end in "
     "an expression: in promptfoo the first is an error and the others fail. A score of NaN is an error of that test; "
     "promptfoo drops the row. Of is-json, a value that is true or false is an error; promptfoo takes false for no "

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from msgspec.structs import asdict
 
+from evenhand.analysis.summaries.column_names import shortened
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
@@ -173,16 +174,21 @@ def run_lines(runs: Sequence[ImportedFile], names: Sequence[str]) -> Iterator[st
     Args:
         names: What a command calls each.
     """
+    titles = shortened([safe(one.meta.title) for one in runs], 32)
+    own_names = shortened([safe(one.name) for one in runs], 28)
+    models = shortened([safe(", ".join(v.model for v in one.meta.variants)) for one in runs], 24)
     rows = [
         (
             safe(name),
-            clip(safe(one.meta.title), 32),
-            clip(safe(one.name), 28),
-            clip(safe(", ".join(v.model for v in one.meta.variants)), 24),
+            title,
+            own_name,
+            model,
             _came_to(one.totals),
             "" if one.new else "already there",
         )
-        for one, name in zip(runs, names, strict=True)
+        for one, name, title, own_name, model in zip(
+            runs, names, titles, own_names, models, strict=True
+        )
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(6)]
     for row in rows:

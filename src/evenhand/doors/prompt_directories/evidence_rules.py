@@ -50,12 +50,14 @@ class Uses(MutableRecord):
         left_out: How many do not, by why.
         sent: How many were sent at all.
         reasons: Why each row of a send does not count, empty where it does, by the row's `id()`.
+        alone: How many of the rows that count have no run here that says the same.
     """
 
     rows: list[Row] = field(default_factory=list["Row"])
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     sent: int = 0
     reasons: dict[int, str] = field(default_factory=dict[int, str])
+    alone: int = 0
 
 
 def uses(evidence: Evidence, *, verified_only: bool) -> Uses:
@@ -81,6 +83,7 @@ def uses(evidence: Evidence, *, verified_only: bool) -> Uses:
             counted.left_out[why] = counted.left_out.get(why, 0) + 1
         else:
             counted.rows.append(row)
+            counted.alone += not has_its_run(row, evidence)
             texts.add(text)
     return counted
 
@@ -174,6 +177,11 @@ def is_allowed(address: str, allowed: Sequence[str]) -> bool:
     return any((origin(one) or one) in (address, host, bare) for one in allowed)
 
 
+def has_its_run(row: Row, evidence: Evidence) -> bool:
+    """Whether its run is here and says the same, where rows are held against their runs at all."""
+    return evidence.runs is None or evidence.runs.check(row).state == "agrees"
+
+
 def _not_its_run(row: Row, evidence: Evidence) -> str:
     if evidence.runs is None:
         return ""
@@ -183,7 +191,7 @@ def _not_its_run(row: Row, evidence: Evidence) -> str:
     if checked.state == "agrees" or not evidence.must_be_here:
         return ""
     if checked.state == "missing":
-        return "of a run that is not on this machine"
+        return "not backed by a run on this machine, as promotions require"
     return "from before rows were bound to runs (not known)"
 
 

@@ -28,6 +28,7 @@ from evenhand.doors.prompt_directories.evidence import (
 from evenhand.doors.prompt_directories.evidence_rules import (
     Evidence,
     full_evals,
+    has_its_run,
     latest_of_runs,
     not_an_eval,
     uses,
@@ -207,9 +208,13 @@ def _uses_gate(prompt: PromptFolder, target: Status, evidence: Evidence) -> Gate
     n = len(counted.rows)
     kind = "verified sends" if verified_only else "successful sends"
     kind = kind if evidence.constant else f"distinct {kind}"
-    line = f"{n} of {needed} {kind} of this prompt as it is now, to {evidence.model or 'its model'}"
+    now = f"{kind} of this prompt as it is now"
+    line = f"{n} of {needed} {now}" if n <= needed else f"{n} {now} ({needed} needed)"
+    line += f", to {evidence.model or 'its model'}"
     line += _at(str(row.get("address") or "") for row in counted.rows)
     line += _answered_as(evidence.model, (row.get("model_answered") for row in counted.rows))
+    if counted.alone:
+        line += f"; {counted.alone} of them not backed by a run on this machine"
     if counted.left_out:
         left = ", ".join(f"{number} {why}" for why, number in counted.left_out.items())
         line += f"; not counted: {left}"
@@ -229,7 +234,8 @@ def _eval_gates(prompt: PromptFolder, evidence: Evidence) -> list[Gate]:
         rows = latest_of_runs(evidence.evals.rows)
         why = " and ".join(not_an_eval(rows[-1], evidence)) if rows else ""
         why = f" (the last one {'' if why.startswith('does') else 'was '}{why})" if why else ""
-        return [Gate("eval", False, f"no eval of the whole suite as it is now{why}")]
+        none = "no eval of the whole suite as it is now"
+        return [Gate("eval", False, f"{none}{' counts' if why else ''}{why}")]
     asks, green = prompt.meta.promotion, row.get("all_passed") is True
     names = row.get("failed_cases")
     names = list(map(str, names)) if isinstance(names, list) else []
@@ -238,10 +244,12 @@ def _eval_gates(prompt: PromptFolder, evidence: Evidence) -> list[Gate]:
     before = _before(row, evidence)
     red = sum(one.get("all_passed") is not True for one in before)
     state = "passed" if green else f"the latest eval failed: {failed or 'it has no verdict'}"
-    checked = [Gate("eval", green, f"{state}; {_eval_words(row)}; {_reruns(len(before), red)}")]
+    words = f"{state}; {_eval_words(row)}; {_reruns(len(before), red)}"
+    words += "" if has_its_run(row, evidence) else "; not backed by a run on this machine"
+    checked = [Gate("eval", green, words)]
     if asks.min_n:
         trials = number(row, "trials") or 0
-        what = f"the latest eval had {trials:g} of {asks.min_n} trials"
+        what = f"the latest eval had {trials:g} trials, and {asks.min_n} are needed"
         checked.append(Gate("trials", trials >= asks.min_n, what))
     if asks.at_least:
         low = number(row, "interval", 0) or 0.0

@@ -144,6 +144,33 @@ def asks_for_absent(text: str, values: Container[str]) -> bool:
     return any(root not in values for root in roots - {"env"})
 
 
+def circle(variables: Mapping[str, Any], tagged: frozenset[str]) -> tuple[str, ...]:
+    """The variables that name each other in a ring, so that none can be filled in first; empty for none.
+
+    One that names itself alone is none of them: its tag is text.
+    """
+    if len(tagged) < 2:
+        return ()
+    texts = frozenset(name for name in tagged if isinstance(variables.get(name), str))
+    ring = _named_in(variables, texts)
+    while ends := [
+        name
+        for name, named in ring.items()
+        if ring.keys().isdisjoint(named) or not any(name in others for others in ring.values())
+    ]:
+        for name in ends:
+            del ring[name]
+    return tuple(sorted(ring))
+
+
+def _named_in(variables: Mapping[str, Any], tagged: frozenset[str]) -> dict[str, list[str]]:
+    """By variable, the others that its text names."""
+    return {
+        name: [other for other in tagged if other != name and _names(variables[name], other)]
+        for name in tagged
+    }
+
+
 class _Filled:
     """Variables filled into variables: each text as it is written, once, after those that it names.
 
@@ -153,10 +180,7 @@ class _Filled:
     def __init__(self, written: Mapping[str, Any], tagged: frozenset[str], fill: _Fill) -> None:
         self._written = written
         self._fill = fill
-        self._named = {
-            name: [other for other in tagged if other != name and _names(written[name], other)]
-            for name in tagged
-        }
+        self._named = _named_in(written, tagged)
         self._done: dict[str, str] = {}
 
     def all(self) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.doors.assertions.assertion import split
 from evenhand.doors.assertions.deviations import DEVIATIONS
 from evenhand.doors.assertions.kinds import SUPPORTED, kind_of
+from evenhand.doors.promptfoo.case_variables import circle
 from evenhand.doors.promptfoo.models import CALLBACKS
 from evenhand.doors.promptfoo.plan import Folder
 from evenhand.doors.promptfoo.prompts import FunctionPrompt, ProgramPrompt, TextPrompt
@@ -31,6 +32,7 @@ _IN_TESTS: Mapping[str, Callable[[Test], bool]] = {
     "prefixes of code": lambda test: bool(test.prefix or test.suffix),
     "providers of tests": lambda test: test.subject is not None,
     "transformVars": lambda test: bool(test.transform_vars),
+    "circular variables": lambda test: bool(circle(test.variables, test.tagged)),
 }
 _IN_TABLES: Mapping[str, Callable[[Test], bool]] = {
     "tags in data": lambda test: any(map(has_tags, _texts_beside(test, test.tagged))),
@@ -205,6 +207,10 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
         or any(isinstance(pair.subject.provider, Paused) for pair in uses.folder.pairs)
     ),
     "transformVars": lambda uses: "transformVars" in uses.tests,
+    "circular variables": lambda uses: "circular variables" in uses.tests,
+    "afterEach": lambda uses: bool(
+        uses.folder.trial_hooks and uses.folder.trial_hooks.hooks.at("afterEach")
+    ),
     "derived metrics": lambda uses: bool(_written(uses).get("derivedMetrics")),
     "objects in CSV": lambda uses: any(
         path.lower().endswith(".csv") for path in uses.folder.config.options.outputs

@@ -86,8 +86,20 @@ class Hooks(Record, frozen=True):
                     hint="Return the context. What is to be done afterwards belongs into a hook of its own.",
                 )
             if is_mapping(changed):
-                context = {**context, **changed}
+                context = {**context, **changed, **_result_of(context, changed)}
         return context
+
+
+def _result_of(context: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    """What `afterEach` makes of a result: as in promptfoo, its scores and metadata go over those that are there."""
+    before, now = context.get("result"), changed.get("result")
+    if not is_mapping(before):
+        return {}
+    merged = {
+        key: {**as_mapping(before.get(key)), **as_mapping(as_mapping(now).get(key))}
+        for key in ("namedScores", "metadata")
+    }
+    return {"result": {**before, **merged}}
 
 
 def read_hooks(config: Config, findings: Findings) -> Hooks:
@@ -329,7 +341,7 @@ class TrialHooks:
         settled = _verdict(verdict)
         result: dict[str, Any] = {
             **settled,
-            "metadata": dict(metadata),
+            "metadata": {**metadata, **as_mapping(response["metadata"])},
             "vars": dict(trial.vars),
             "testCase": test,
             "prompt": {"raw": trial.prompt_text, "label": trial.variant.prompt},
@@ -350,8 +362,9 @@ class TrialHooks:
         changed = cast("Mapping[str, Any]", context.get("result") or {})
         scores = _numbers(changed.get("namedScores"), "afterEach")
         marks = changed.get("metadata")
-        if is_mapping(marks) and marks != result["metadata"]:
-            trial.mark(marks)
+        if is_mapping(marks):
+            before = as_mapping(result["metadata"])
+            trial.mark({k: v for k, v in marks.items() if k not in before or before[k] != v})
         return replace(verdict, named_scores={**verdict.named_scores, **scores})
 
 

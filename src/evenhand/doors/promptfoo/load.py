@@ -11,7 +11,7 @@ from pathlib import Path
 from evenhand.core.errors import NothingSelected
 from evenhand.core.plan import Plan, refuse_if_nothing_is_left
 from evenhand.core.selecting import Selector
-from evenhand.doors.promptfoo.config import read_config
+from evenhand.doors.promptfoo.config import Config, read_config
 from evenhand.doors.promptfoo.editing import FolderEditor
 from evenhand.doors.promptfoo.models import FolderModels
 from evenhand.doors.promptfoo.overrides import Chosen
@@ -58,6 +58,13 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     config = read_config([path] if isinstance(path, Path) else path, chosen, findings)
     if config is None:
         raise findings.error()
+    try:
+        return _read(config, chosen, findings)
+    except NothingSelected as error:
+        raise error.unwritten(config.options.outputs) from None
+
+
+def _read(config: Config, chosen: Chosen, findings: Findings) -> Folder:
     files = set(config.files)
     models = FolderModels(config, findings)
     if chosen.overrides.grader:

@@ -20,6 +20,7 @@ from evenhand.core.json_shapes import (
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
 from evenhand.doors.assertions.reading import AssertionReader, Expected
+from evenhand.doors.promptfoo.case_variables import circle
 from evenhand.doors.promptfoo.checking import OPTIONS, TestChecks, names_of
 from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.defaults import BESIDE, Defaults, read_defaults, shown
@@ -306,13 +307,15 @@ class TestReader(Record, frozen=True, kw_only=True):
         else:
             variables = self.variables.read(written_vars, written.at)
             files, tagged = self.variables.kinds(variables, written.at)
-        if not defaults.variables:
-            return as_mapping(with_whole_numbers(variables)), files, tagged
-        return (
-            as_mapping(with_whole_numbers({**defaults.variables, **variables})),
-            files | (defaults.files - variables.keys()),
-            tagged | (defaults.tagged - variables.keys()),
-        )
+        if defaults.variables:
+            files |= defaults.files - variables.keys()
+            tagged |= defaults.tagged - variables.keys()
+            variables = {**defaults.variables, **variables}
+        if self.checks is not None and (ring := circle(variables, tagged)):
+            listed = ", ".join(f"'{name}'" for name in ring)
+            what = f"variables {listed} name each other: each is filled in once, and some tags stay"
+            self.findings.hint(written.at("vars"), what, "Take one of the tags away.")
+        return as_mapping(with_whole_numbers(variables)), files, tagged
 
     def _expected(self, written: WrittenTest, options: Mapping[str, Any]) -> Expected:
         expected = Expected()

@@ -18,7 +18,7 @@ from evenhand.analysis.gates.gate_document import GateChange, GateDocument, Gate
 from evenhand.analysis.gates.gate_results import GateVerdict
 from evenhand.core.record import Record
 from evenhand.core.scripted import SCRIPTED
-from evenhand.core.wording.words import clip, count, money, percent, safe
+from evenhand.core.wording.words import clip, count, percent, safe, spent
 from evenhand.render.gate import MARKS
 from evenhand.render.markdown import code, row
 
@@ -192,10 +192,8 @@ def _facts(gate: GateDocument, links: CommentLinks) -> Iterator[str]:
         yield f"{far}, drawn at random" if of_sample else f"{far}: decided"
     if gate.taken:
         yield f"{gate.taken:,} taken from the baseline"
-    if gate.of and gate.cost_usd is not None:
-        yield f"{money(gate.cost_usd)} spent"
-    elif gate.of and SCRIPTED not in gate.notes:
-        yield "cost unknown"
+    if gate.of:
+        yield spent(gate.cost_usd, scripted=SCRIPTED in gate.notes)
     if gate.margin:
         yield f"margin {gate.margin:g}"
     for name, target in (("report", links.report), ("log", links.log)):

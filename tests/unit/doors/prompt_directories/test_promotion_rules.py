@@ -229,7 +229,7 @@ def test_a_run_has_one_row_its_last_at_the_place_of_that(shelf):
         ({}, ""),
         ({"passed": 2}, "says something else: passed is 1 there, and 2 here"),
         ({"run_digest": "0"}, "has changed, or is another one"),
-        ({"run": "01KAEXAMPLE0000000000000RN"}, "of a run that is not on this machine"),
+        ({"run": "01KAEXAMPLE0000000000000RN"}, "not backed by a run on this machine"),
         ({"run": None}, "from before rows were bound to runs"),
     ],
 )
@@ -329,7 +329,7 @@ def test_a_prompt_can_ask_for_more(shelf):
     meta(shelf, promotion="{min_uses: 1, min_n: 30, at_least: 0.9}")
     evaluated(shelf)
     assert missing(shelf, "ready") == [
-        "the latest eval had 2 of 30 trials",
+        "the latest eval had 2 trials, and 30 are needed",
         "the latest eval's pass rate is at least 0.340 (95 %), wanted 0.9",
     ]
     evaluated(shelf, trials=40, interval=[0.91, 1.0])

@@ -20,6 +20,7 @@ def told(folder: Path, tests: object, **other: Any) -> set[str]:
     (folder / "promptfooconfig.yaml").write_text(yaml.safe_dump(config))
     (folder / "p.py").write_text(
         "def said(x): return x\ndef call_api(p, o, c): return {'output': p}\n"
+        "def afterEach(c, i): return c\ndef afterAll(c, i): return c\n"
     )
     (folder / "t.csv").write_text("x,__expected\nfile://y,file://p.py:said\n")
     (folder / "x.csv").write_text("x,__expected\na,contains:a\n")
@@ -117,6 +118,9 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
             {},
             {"transformVars"},
         ),
+        ([{"vars": {"x": "a {{y}}", "y": "{{x}}"}}], {}, {"circular variables"}),
+        ([{"vars": {"x": "a"}}], {"extensions": ["file://p.py:afterEach"]}, {"afterEach"}),
+        ([{"vars": {"x": "a"}}], {"extensions": ["file://p.py:afterAll"]}, set()),
     ],
 )
 def test_only_what_a_folder_meets_is_told(

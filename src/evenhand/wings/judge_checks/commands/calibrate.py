@@ -232,8 +232,11 @@ def _following(run: RunFile, calibration: Calibration) -> list[str]:
         verb = "calibrate" if other.labels else "label"
         here = f", or to have them count here, too: {other.command}" if other.command else ""
         lines.append(f"! run {other.name} has {other.words}: evenhand {verb} {other.name}{here}")
-    if few := too_few(run) if calibration.judges else "":
+    metrics = {judge.metric for judge in calibration.judges}
+    if few := too_few(run) if metrics else "":
         lines.append(f"! {few}")
-    if other is None and (command := next_labels(run)):
+    # Where no metric has enough, labels of all its outputs would still be too few.
+    can_do = not few or not all(too_few(run, [metric]) for metric in metrics)
+    if other is None and can_do and (command := next_labels(run)):
         lines.append(f"next: {command}")
     return lines

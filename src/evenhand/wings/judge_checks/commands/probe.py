@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,8 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
 from evenhand.core.ranges import SHARE, Range
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, folded, money, percent, safe
+from evenhand.core.wording.ink import width_of
+from evenhand.core.wording.words import count, folded, percent, priced, safe, spent
 from evenhand.render.calibration_text import rate
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.plan import Probing, probe_plan
@@ -187,7 +189,7 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
     if one.different < one.most:
         parts.append(f"at most {count(one.different, 'different question')}")
     about = "at most" if some else "about"
-    parts.append("price unknown" if one.cost_usd is None else f"{about} {money(one.cost_usd)}")
+    parts.append(priced(one.cost_usd, scripted=request.offline, bound=about))
     return ", ".join(parts)
 
 
@@ -197,13 +199,14 @@ def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
 
     with RunFile.open(file) as run_file:
         result: Probe = probe_of(run_file, at_most)
+        cost = spent(result.cost_usd, scripted=run_file.meta.is_scripted)
     if as_json:
         say_json(result.document())
     else:
         say_lines(probe_lines(result))
         with printing():
             tell(
-                f"{count(result.calls, 'call')}, cost {money(result.cost_usd)};"
+                f"{count(result.calls, 'call')}, {cost};"
                 f" next: evenhand view {called(Path.cwd(), file)}"
             )
     return {"fooled": FAILED, "held": PASSED, "undecided": NO_VERDICT}[result.verdict]
@@ -257,7 +260,6 @@ class ProbeRequest(JudgeRequest[ProbeOptions], frozen=True):
             return probe_plan(self.asked.plan(), run_file, self.options.probing)
 
 
-WIDTH = 100
 _UNDECIDED = "too few items, or too many errors"
 
 
@@ -266,7 +268,7 @@ def probe_lines(probe: Probe) -> Iterator[str]:
     for judge in probe.judges:
         yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
         for sentence in _sentences(judge, probe.at_most):
-            yield from folded(sentence, WIDTH, "  ", "    ")
+            yield from folded(sentence, width_of(sys.stdout), "  ", "    ")
         yield "  should fail     items  passed  false passes"
         for kind in judge.kinds:
             yield _line(kind, probe.at_most)

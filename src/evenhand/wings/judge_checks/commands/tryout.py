@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,18 @@ from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_aske
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
-from evenhand.core.wording.words import clip, count, folded, money, padded, percent, safe
+from evenhand.core.wording.ink import width_of
+from evenhand.core.wording.words import (
+    clip,
+    count,
+    folded,
+    money,
+    padded,
+    percent,
+    priced,
+    safe,
+    spent,
+)
 from evenhand.render.calibration_text import points, rate_or_dash
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.tried import (
@@ -160,14 +172,14 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
             lines.append(f"{safe(judge.metric)}: {count(len(judge.items), 'labelled output')}")
             for variant, models in request.lineup():
                 number, cost = tryout_estimate(run_file, judge, variant, models)
-                price = "price unknown" if cost is None else f"about {money(cost)}"
+                price = priced(cost, scripted=request.offline)
                 name = padded(safe(variant.name), 28)
                 lines.append(f"  {name}  about {count(number, 'call')}, {price}")
                 calls += number
                 costs.append(cost)
     known = [cost for cost in costs if cost is not None]
-    whole = money(sum(known)) if len(known) == len(costs) else "price unknown"
-    line = f"about {count(calls, 'call')} to judges, {whole}"
+    whole = sum(known) if len(known) == len(costs) else None
+    line = f"about {count(calls, 'call')} to judges, {priced(whole, scripted=request.offline)}"
     if quiet:
         tell(line)
         return
@@ -182,6 +194,7 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
 
     with RunFile.open(file) as run_file:
         tryout = tryout_of(run_file)
+        cost = spent(tryout.cost_usd, scripted=run_file.meta.is_scripted)
     if as_json:
         say_json(tryout.document())
     else:
@@ -195,7 +208,7 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
                 following = "name the winner as your judge, then evenhand run, label and calibrate"
             elif "not confirmed" in verdicts:
                 following = f"{_label_more(tryout.run)}, and try again with more labels"
-            tell(f"{count(tryout.calls, 'call')}, cost {money(tryout.cost_usd)}; next: {following}")
+            tell(f"{count(tryout.calls, 'call')}, {cost}; next: {following}")
     return 0
 
 
@@ -220,7 +233,6 @@ def study(meta: RunMeta, file: Path) -> Study:
     return Study("tryout", TryoutRequest.again(meta, file), came_to)
 
 
-WIDTH = 100
 _NAME = 28
 
 
@@ -322,4 +334,4 @@ def _name(one: Tried) -> str:
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    return folded(text, WIDTH, " " * indent, " " * (indent + 2))
+    return folded(text, width_of(sys.stdout), " " * indent, " " * (indent + 2))
