@@ -33,7 +33,7 @@ from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http_answer import HttpAnswer, answered
-from evenhand.providers.missing_keys import set_key
+from evenhand.providers.missing_keys import PLACEHOLDER, set_key
 from evenhand.providers.prices import bound, call_bound, is_stated, price_of
 from evenhand.providers.refusals import refusal, refused
 from evenhand.providers.retry_after import duration
@@ -256,7 +256,7 @@ class ChatProvider(MutableRecord, kw_only=True):
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host  # nothing of the user's runs here
-        if self.needs_key:
+        if self.needs_key or (self.key == PLACEHOLDER and not self._local):
             raise AuthError(f"no API key for {self.id}", hint=set_key(self.key_name))
         payload = request.payload
         if not isinstance(payload, WithSchema):
