@@ -192,7 +192,9 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
             continue
         line = judged_line(each, pairs.get(each.columns, ""))
         alone = each.corrected is None and each.metric not in measured
-        hint = f" · its interval: --metric {quote(safe(each.metric))}" if alone else ""
+        hint = (
+            f" · the interval of its scores: --metric {quote(safe(each.metric))}" if alone else ""
+        )
         yield f"  {line}{hint}"
         verdicts = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
         one = each.corrected
