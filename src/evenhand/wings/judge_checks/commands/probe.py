@@ -15,11 +15,13 @@ from evenhand.cli.options import flag, number_option, repeatable
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
+    FREE,
     JudgeRequest,
     Study,
     as_asked,
     ended,
     judges_asked,
+    judges_asked_alone,
     run_or_folder,
     study_options,
 )
@@ -151,7 +153,7 @@ def _probed(
         dry_run: Only says what it would ask.
     """
     cached = settings.cache is not False
-    with as_asked(request):
+    with as_asked(request), judges_asked_alone(request, nobody=dry_run):
         plan = request.plan()
         if dry_run:
             return _estimated(request, plan, cached=cached)
@@ -188,7 +190,7 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
         parts.append(f"at most {count(one.different, 'different question')}")
     about = "at most" if some else "about"
     parts.append("price unknown" if one.cost_usd is None else f"{about} {money(one.cost_usd)}")
-    return ", ".join(parts)
+    return ", ".join(parts) + (FREE if request.offline else "")
 
 
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:

@@ -11,7 +11,15 @@ import click
 
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
-from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked
+from evenhand.cli.study import (
+    FREE,
+    JudgeRequest,
+    Study,
+    as_asked,
+    ended,
+    judges_asked,
+    judges_asked_alone,
+)
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
@@ -120,7 +128,7 @@ def _tried(
     *,
     dry_run: bool = False,
 ) -> int:
-    with as_asked(request):
+    with as_asked(request), judges_asked_alone(request, nobody=dry_run):
         plan = request.plan()
         if dry_run or (file is None and not request.offline):
             _estimate(request, quiet=not dry_run)
@@ -138,7 +146,7 @@ def _refuse_keyless(request: TryoutRequest) -> None:
 
     for variant, models in request.lineup():
         for model in models:
-            if key := key_missing(model):
+            if key := key_missing(model, judges=True):
                 raise UsageError(
                     f"--try: {variant.name}: {NO_KEY.format(model.id)}", hint=set_key(key)
                 )
@@ -167,7 +175,7 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
                 costs.append(cost)
     known = [cost for cost in costs if cost is not None]
     whole = money(sum(known)) if len(known) == len(costs) else "price unknown"
-    line = f"about {count(calls, 'call')} to judges, {whole}"
+    line = f"about {count(calls, 'call')} to judges, {whole}{FREE if request.offline else ''}"
     if quiet:
         tell(line)
         return
