@@ -140,7 +140,9 @@ def test_what_became_worse_is_blocked_and_what_became_better_passes(folder: Fold
     worse = folder.gate()
     assert worse.code == 1
     assert "✗ passed: worse · -100 points" in worse.out
-    assert "--where status:fail,error" in worse.err
+    (case,) = re.findall(r"next: evenhand show (.*)", worse.err)
+    assert "100 % → 0 %" in worse.out
+    assert "fail" in folder.run("show", *case.split()).out
     assert re.search(r"✗ case \d+ +100 % → 0 %", worse.out)
     folder.baseline()
     folder.write()
@@ -157,11 +159,10 @@ def test_what_cannot_be_decided_is_undecided_unless_it_is_said_what_that_counts_
     open_ = folder.gate()
     assert open_.code == 3
     assert "undecided" in open_.out
-    assert "--where" not in open_.err  # all passed: there is no failure to look at
+    assert "next: add cases, or let only a proven loss fail: --undecided pass" in open_.err
     advice = " ".join(open_.out.split())
-    assert (
-        "about 32 more cases would decide it: about 64 calls, including a new baseline)" in advice
-    )
+    more = "about 32 more cases would decide it if they come out like these: about 64 calls"
+    assert f"{more}, including a new baseline)" in advice
     assert "no case was repeated" in advice
     passed, failed = folder.gate("--undecided", "pass"), folder.gate("--undecided", "fail")
     assert (passed.code, failed.code) == (0, 1)
@@ -411,14 +412,17 @@ def test_metrics_whose_equal_results_no_gate_could_decide_are_left_out_of_the_ne
     )
     assert folder.run("run", "own_evals.py", "--no-progress").code == 0
     made = folder.run("baseline", "--to", "own.evn")
-    assert "at a margin of 0.05, equal results are undecided in tone\n" in made.err
+    assert (
+        "at a margin of 0.05, equal results of trials that run again are undecided in tone\n"
+        in made.err
+    )
     assert "--baseline own.evn --margin 0.05 --metric passed\n" in made.err
     gate = ("gate", "own_evals.py", "--baseline", "own.evn", "--margin", "0.05", "--no-progress")
     assert folder.run(*gate).code == 3
     assert folder.run(*gate, "--metric", "passed").code == 0
     assert folder.run("run", "own_evals.py", "--first", "4", "--no-progress").code == 0
     made = folder.run("baseline", "--to", "few.evn")
-    assert "equal results are undecided in passed, tone\n" in made.err
+    assert "results of trials that run again are undecided in passed, tone\n" in made.err
     assert "--undecided pass\n" in made.err
 
 
@@ -432,7 +436,10 @@ def test_a_baseline_proposes_a_margin_that_its_clusters_can_keep(folder: Folder)
     )
     assert folder.run("run", "own_evals.py", "--no-progress").code == 0
     made = folder.run("baseline", "--to", "own.evn")
-    assert "0.05 needs 52 clusters or more: with 10, even equal results are undecided" in made.err
+    assert (
+        "0.05 needs 52 clusters or more: with 10, even equal results of trials that run again are"
+        in made.err
+    )
     assert "next: evenhand gate own_evals.py --baseline own.evn --margin 0.3\n" in made.err
     gate = ("gate", "own_evals.py", "--baseline", "own.evn", "--no-progress", "--all")
     assert folder.run(*gate, "--margin", "0.3").code == 0
@@ -448,7 +455,10 @@ def test_a_baseline_that_no_model_answered_is_compared_with_and_without_a_script
     assert folder.run("run", "own_evals.py", "--no-progress").code == 0
     made = folder.run("baseline", "--to", "own.evn")
     assert "next: evenhand gate own_evals.py --baseline own.evn --margin 0.3\n" in made.err
-    assert "0.05 needs 52 cases or more: with 8, even equal results are undecided" in made.err
+    assert (
+        "0.05 needs 52 cases or more: with 8, even equal results of trials that run again are"
+        in made.err
+    )
     gate = ("--baseline", "own.evn", "--margin", "0.5", "--no-progress")
     (folder.path / "offline.jsonl").touch()
     for more in ((), ("--offline",)):
@@ -678,3 +688,57 @@ def test_a_gate_that_cannot_run_says_so_in_the_file(folder: Folder):
     document = json.loads((folder.path / "gate.json").read_text())
     assert (document["verdict"], document["baseline"]) == ("nothing", "b.evn")
     assert folder.gate("--to", "nowhere/gate.json").code == 2
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_a_changed_test_is_accepted_by_the_next_command(folder: Folder, everything: bool):
+    """A baseline of this run if it ran all trials, and of another one where it took some."""
+    for value in ("yes", "ye"):
+        folder.write()
+        config = folder.path / "promptfooconfig.json"
+        whole = json.loads(config.read_text())
+        for case in whole["tests"][: None if everything else 1]:
+            case["assert"].append({"type": "contains", "value": value, "metric": "yes"})
+        config.write_text(json.dumps(whole))
+        if value == "yes":
+            folder.baseline()
+    changed = folder.gate("--metric", "yes")
+    assert changed.code == 5, changed.out
+    (line,) = re.findall(r"next, to accept the change: evenhand (.*)", changed.err)
+    assert line.startswith("baseline 0" if everything else "run --offline, then evenhand ")
+    for words in line.split(", then evenhand "):
+        assert folder.run(*words.split()).code == 0
+    assert "not worse" in folder.gate("--metric", "yes").out
+
+
+def test_a_gate_that_errors_left_without_a_value_shows_them(folder: Folder):
+    """What failed before as well is no help."""
+    folder.write()
+    folder.baseline()
+    folder.write(["Answer fault. {{q}}"])
+    broken = folder.gate()
+    assert broken.code == 5
+    assert re.search(r"next: evenhand show \w+ --where status:error\n", broken.err)
+
+
+def test_a_gate_that_errors_leave_undecided_tries_them_again(folder: Folder):
+    """More cases wouldn't help, and --undecided pass doesn't cover it."""
+    folder.write()
+    folder.baseline()
+    folder.rules = ({"match": "q1", "fault": "400"}, *RULES)
+    folder.write(["Answer yes! {{q}}"])
+    open_ = folder.gate()
+    assert open_.code == 3, open_.out
+    assert re.search(r"next: evenhand resume \w+ --errors\n", open_.err)
+
+
+def test_a_gate_that_is_undecided_shows_the_first_case_that_became_worse(folder: Folder):
+    """Not those that failed before as well."""
+    folder.write(["Answer half. {{q}}"], cases=20)
+    folder.baseline()
+    folder.rules = ({"match": "q3$", "reply": "no"}, *RULES)
+    folder.write(["Answer half. {{q}}"], cases=20)
+    open_ = folder.gate(margin="0.1")
+    assert open_.code == 3, open_.out
+    (words,) = re.findall(r"next: evenhand (show .*)", open_.err)
+    assert "q3" in folder.run(*words.split()).out

@@ -49,6 +49,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
         Rule(system="You rate an output", reply=rating),
         Rule(model="gpt-5", reply=verdict),
         Rule(model="gpt-5.2", reply=verdict),
+        Rule(match=("is (very )?kind",), reply=verdict),
         Rule(match=("Refuse",), reply="no"),
         Rule(match=("Break",), fault="400"),
         Rule(reply="yes"),
@@ -518,3 +519,90 @@ def test_what_looks_at_an_answer_counts_wherever_it_is_written(
     edit(name, old, new)(tmp_path)
     document = json.loads(command(capsys, *words, "--no-progress")[1])
     assert document["asked"] == asked, document["notes"]
+
+
+def test_a_prompt_that_became_another_one_is_compared_with_its_own_results(
+    folder: Path, fake: FakeProvider, capsys: pytest.CaptureFixture[str]
+):
+    """The baseline has its requests, in another variant: what they came to there passes for no change of this one."""
+    edit("prompts/kind.txt", "Answer kindly", "Refuse")(folder)
+    assert command(capsys, "run", "--no-progress")[0] == 1
+    assert command(capsys, "baseline", "--to", "b.evn")[0] == 0
+    edit("prompts/plain.txt", "Answer", "Refuse")(folder)
+    terms = ("--baseline", "b.evn", "--margin", "0.3", "--no-progress", "--json")
+    code, out, _ = command(capsys, "gate", *terms)
+    document = json.loads(out)
+    assert (code, document["verdict"], document["asked"]) == (1, "worse", CASES)
+
+
+def judge_nothing(folder: Path) -> None:
+    """Leaves the model alone to be asked."""
+    path = folder / "tests.yaml"
+    path.write_text(
+        path.read_text().replace("  assert:\n    - type: llm-rubric\n      value: is kind\n", "")
+    )
+
+
+@pytest.fixture
+def keyless(
+    folder: Path,
+    fake: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., tuple[int, str, str]]:
+    """A gate without keys, of a baseline that was made with one; a half of the cases asks a judge that nobody names."""
+    path = folder / "tests.yaml"
+    path.write_text(path.read_text().replace("      provider: openai:chat:gpt-5\n", ""))
+    # A server on this machine needs no key; under this name, it isn't known to be one.
+    for name, value in fake.env().items():
+        monkeypatch.setenv(name, value.replace("//127.0.0.1", "//127.1"))
+    assert command(capsys, "run", "--no-progress")[0] == 0
+    assert command(capsys, "baseline", "--to", "b.evn")[0] == 0
+    for name in fake.env():
+        if name.endswith("_KEY"):
+            monkeypatch.delenv(name)
+    terms = ("--baseline", "b.evn", "--margin", "0.3", "--no-progress")
+    return lambda *words: command(capsys, "gate", *terms, *words)
+
+
+def test_a_gate_that_takes_all_trials_needs_no_key(
+    keyless: Callable[..., tuple[int, str, str]], fake: FakeProvider
+):
+    """Neither that of its model, nor that of a judge that the key would choose."""
+    before = fake.ledger.total
+    code, out, err = keyless()
+    assert code == 0, out + err
+    assert f"0 of {ALL} trials run" in out
+    assert "API key" not in err
+    assert fake.ledger.total == before
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (edit("prompts/plain.txt", "Answer", "Reply"), ()),
+        (edit("tests.yaml", "is kind", "is very kind"), ()),
+        (add_case, ()),
+        (lambda _: None, ("--all",)),
+        (judge_nothing, ()),
+    ],
+    ids=["a prompt", "a rubric", "a new case", "all", "no judge"],
+)
+def test_a_gate_that_has_to_ask_says_which_key_it_needs_and_leaves_no_run(
+    folder: Path,
+    fake: FakeProvider,
+    keyless: Callable[..., tuple[int, str, str]],
+    change: Callable[[Path], None],
+    words: tuple[str, ...],
+):
+    """Exit code 2, before anything is sent; a script is no help, as the baseline is of models."""
+    (folder / "offline.jsonl").write_text('{"reply": "yes"}\n')
+    change(folder)
+    before, runs = fake.ledger.total, len(list(folder.glob(".evenhand/runs/*.db")))
+    code, out, err = keyless(*words)
+    assert (code, out) == (2, ""), err
+    assert "there is no API key for openai:chat:gpt-5-mini" in err
+    assert "Set OPENAI_API_KEY in the environment" in err
+    assert "--offline" not in err
+    assert fake.ledger.total == before
+    assert len(list(folder.glob(".evenhand/runs/*.db"))) == runs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from evenhand.cli import main
 from evenhand.testing import FakeProvider, Rule, Script
 
 GOOD = "Thing {0:02d} has a good answer, with all that was asked for: the tide comes in and goes out twice a day."
@@ -242,6 +244,36 @@ def test_what_would_be_asked_is_said_before(start):
     assert "--dry-run prints no document" in evenhand("probe", "--dry-run", "--json", code=2)
     assert "it is 0, not a whole number" in evenhand("probe", "--items", "0", code=2)
     assert fake.ledger.total == before
+
+
+def test_an_estimate_after_scripted_replies_says_what_models_would_cost(start):
+    """As `evenhand check` does: the script itself costs nothing."""
+    script = [{"model": "gpt-5", "reply": says(True)}, {"reply": "A good answer."}]
+    files = {**FILES, "offline.jsonl": "".join(json.dumps(rule) + "\n" for rule in script)}
+    _, evenhand = start((), files)
+    evenhand("run", ".", "--offline", "--no-progress", "--no-table")
+    estimate = evenhand("probe", "--dry-run")
+    assert re.search(r"about \$0\.\d+ from models; a script answers, at no cost\n", estimate)
+
+
+def test_a_probe_needs_the_keys_of_judges_alone_and_its_estimate_needs_none(
+    start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """The run has the answers of the models under evaluation."""
+    fake, evenhand = start(STRICT)
+    evenhand("run", ".", "--no-progress", "--no-table", code=1)
+    for name in fake.env():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    for words, code, printed in (
+        (("--dry-run",), 0, "300 answers to judge"),
+        ((), 2, "no API key for openai:chat:gpt-5\n"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(["probe", *words])
+        text = "".join(capsys.readouterr())
+        assert ((ended.value.code or 0), printed in text) == (code, True), text
+        assert "API key for openai:chat:gpt-5-mini" not in text
 
 
 @pytest.mark.thorough

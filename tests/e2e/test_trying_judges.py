@@ -244,3 +244,20 @@ def test_what_is_wrong_is_said_before_anything_is_asked(start, tmp_path: Path):
     ):
         assert words in evenhand("calibrate", *args, code=2), args
     assert fake.ledger.total == before
+
+
+def test_an_estimate_after_scripted_replies_says_what_models_would_cost(start, tmp_path: Path):
+    """Of today's judge by what the script answered, and of another model by its list price."""
+    script = [{"model": "gpt-5", "reply": says(True)}, {"reply": "Twice a day."}]
+    files = {**FILES, "offline.jsonl": "".join(json.dumps(rule) + "\n" for rule in script)}
+    _, evenhand = start((), files)
+    evenhand("run", ".", "--offline", "--no-progress", "--no-table")
+    evenhand("label", "latest", "--draw", "10", "--seed", "1", "--to", "draw.csv")
+    draw = tmp_path / "draw.csv"
+    header, *rows = draw.read_text("utf-8").splitlines()
+    draw.write_text("\n".join([header, *(f"{row}pass" for row in rows)]) + "\n", "utf-8")
+    evenhand("label", "latest", "--from", "draw.csv", "--by", "ann")
+    for variant in ("model=openai:chat:gpt-4.1", "repeats=2"):
+        estimate = evenhand("calibrate", "--try", variant, "--dry-run")
+        assert "price unknown" not in estimate
+        assert "from models; a script answers, at no cost\n" in estimate

@@ -540,10 +540,11 @@ def test_a_judged_metric_that_compare_leaves_out_says_how_it_is_compared(evenhan
     for _ in range(2):
         judge_each(evenhand, RUBRIC_OF_THE_CASE.replace("about {{q}}", "about shoes"))
     told = " ".join(evenhand("compare", "latest~1", "latest").out.split())
-    metric = re.search(r"its interval: --metric '(.*?)'", told)
+    # What it leads to is the difference of the scores; the judge's points are those of verdicts.
+    metric = re.search(r"points by the judge .* the interval of its scores: --metric '(.*?)'", told)
     assert metric
     again = evenhand("compare", "latest~1", "latest", "--metric", metric[1])
-    assert "its interval" not in again.out
+    assert "the interval of" not in again.out
     assert f"{metric[1]}: 0 points [" in " ".join(again.out.split())
 
 

@@ -111,13 +111,15 @@ def baseline(
     if header.offline:
         tell("its replies are scripted (--offline): it is not a baseline for what models answer")
     if margin > MARGINS[0]:
-        few = f"with {units:,}, even equal results are undecided"
+        few = f"with {units:,}, even equal results of trials that run again are undecided"
         tell(f"a margin of {MARGINS[0]:g} needs {fewest_cases(MARGINS[0])} {unit}s or more: {few}")
     chosen = ""
     if undecided:
         more = f" and {len(undecided) - NAMED} more" if len(undecided) > NAMED else ""
         named = ", ".join(map(safe, undecided[:NAMED]))
-        tell(f"at a margin of {margin:g}, equal results are undecided in {named}{more}")
+        tell(
+            f"at a margin of {margin:g}, equal results of trials that run again are undecided in {named}{more}"
+        )
         chosen = "".join(f" --metric {shlex.quote(safe(metric))}" for metric in decided)
         chosen = chosen or " --undecided pass"
     to_compare = f"--baseline {shlex.quote(safe(str(to)))} --margin {margin:g}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +18,6 @@ from evenhand.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
-    from evenhand.core.errors import Problem
-    from evenhand.core.plan import Plan
-
-_DEFAULT = "openai:"
-"""Whose key gives a default model for every task that has one."""
 
 
 @click.command(
@@ -52,6 +46,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
 def _show(request: Asked, *, as_json: bool) -> None:
     """Prints what a run would do and cost, and raises a ConfigError for what is wrong."""
     from evenhand.analysis.estimates.earlier_run import precedent_of
+    from evenhand.cli.lent_keys import plan_without_keys
     from evenhand.cli.run_and_report import look_at_files_beside
     from evenhand.render.command_words import typed
     from evenhand.render.estimates import estimate_lines, estimate_row
@@ -59,7 +54,7 @@ def _show(request: Asked, *, as_json: bool) -> None:
     from evenhand.render.heading import problem_lines
     from evenhand.store.run_lookup import home_for
 
-    plan, missing_keys = _planned(request)
+    plan, missing_keys = plan_without_keys(request, prepare=False)
     look_at_files_beside(str(plan.source))
     check_endings(plan.options.outputs, plan.variants)
     if missing_keys and as_json:
@@ -79,53 +74,6 @@ def _show(request: Asked, *, as_json: bool) -> None:
         click.echo(line)
     if missing_keys:
         raise ConfigError(missing_keys)
-
-
-def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
-    """The plan, and the keys that it lacks: what it would cost can be said without them."""
-    from evenhand.providers.catalog import KEYS
-    from evenhand.providers.leading import lent_keys
-    from evenhand.providers.missing_keys import key_on_import, model_without_key, nobody_named
-
-    try:
-        plan = request.plan(prepare=False)
-        problems, hints = plan.broken, plan.hints
-    except ConfigError as error:
-        plan, problems, hints = None, error.problems, error.hints
-    if plan is not None and not problems:
-        return plan, ()
-    nobody = [str(problem) for problem in problems if nobody_named(problem)]
-    others = [problem for problem in problems if str(problem) not in nobody]
-    # Something other than keys is wrong as well: that would make any estimate a wrong one.
-    if not all(model_without_key(one) or key_on_import(one) for one in others):
-        raise ConfigError(problems, hints)
-    models = [*filter(None, map(model_without_key, others))]
-    if any(map(key_on_import, others)):
-        models += (f"{scheme}:" for scheme in KEYS)
-    # Keys that open nothing, so that providers can be made and priced. A default judge may need one more.
-    broken: Sequence[Problem] = ()
-    for lent in (models, [*models, _DEFAULT]) if nobody else (models,):
-        with lent_keys(lent):
-            try:
-                plan = request.plan(prepare=False)
-                broken = plan.broken
-            except ConfigError as error:
-                plan, broken = None, error.problems
-        if plan is not None and not broken:
-            return plan, [_by_default(one) if str(one) in nobody else one for one in problems]
-    known = set(map(str, problems))
-    more = [problem for problem in broken if str(problem) not in known]
-    raise ConfigError((*problems, *more), hints)
-
-
-def _by_default(problem: Problem) -> Problem:
-    """That a model is wanted where nobody is named, with what a key would change."""
-    role = "judge" if problem.what.endswith("to judge") else "model"
-    return replace(
-        problem,
-        what=f"{problem.what}: no key, so no default {role} yet",
-        hint=f"A key gives one. Or n{problem.hint.removeprefix('N')}",
-    )
 
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:

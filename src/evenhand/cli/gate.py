@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,7 +28,7 @@ from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.notifying import notifying
 from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
-from evenhand.cli.run_and_report import settled
+from evenhand.cli.run_and_report import Request, settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.streams import say_json, say_lines, tell
@@ -78,7 +79,8 @@ if TYPE_CHECKING:
 @flag(
     "--all",
     "everything",
-    help="Run all trials, also those that have not changed since the baseline.",
+    help="Run all trials, also those that have not changed since the baseline. The cache may still answer; with"
+    " --no-cache, models and judges do.",
 )
 @stop_when_decided
 @number_option(
@@ -152,8 +154,8 @@ def gate(
         mixed = None
         if baseline:  # what is wrong with it is said even where the evals cannot be read
             before = read_before(request)
-            look_at_script(run_request, request, os.environ, replay)
-            mixed = mixed_replies(before, baseline, run_request)
+            look_at_script(run_request.offline, request, os.environ, replay)
+            mixed = mixed_replies(before, baseline, run_request.offline)
         settings = settings_for(run_request, session)
         if replay is not None and replaying is not None:
             settings = replace(settings, replay=replay, replay_asks=replaying.asks)
@@ -235,10 +237,14 @@ def _report(ended: _Ended, request: GateRequest, session: Session) -> int:
         if ended.why:
             tell(ended.why)
         tell(f"next: evenhand resume {short_id(outcome.run)}")
-    elif (
-        outcome.run and outcome.verdict not in ("not worse", "better") and _has_failures(ended.file)
-    ):
-        tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")
+    elif ended.file is not None and outcome.run:
+        from evenhand.render.gate_next import next_step
+        from evenhand.store.runfile import RunFile
+
+        with RunFile.open(ended.file) as run_file:
+            line = next_step(outcome, run_file)
+        if line and not (outcome.verdict == "undecided" and ended.terms.undecided):
+            tell(line)
     # A gate over what could be read must not pass where parts of its files are broken.
     code = code or (USAGE if ended.broken else code)
     if session.notify and ended.file is not None and code != INTERRUPTED:
@@ -250,17 +256,6 @@ def _report(ended: _Ended, request: GateRequest, session: Session) -> int:
         document = document_of(meta, totals, verdict=outcome.verdict, exit_code=code, kind="gate")
         notify(session.notify, document)
     return code
-
-
-def _has_failures(file: Path | None) -> bool:
-    """Whether a run has trials that failed or ended in an error; a gate that ran nothing has no file."""
-    if file is None:
-        return False
-    from evenhand.store.runfile import RunFile
-
-    with RunFile.open(file) as run:
-        totals = run.totals()
-    return totals.failed + totals.errors > 0
 
 
 class _Ended(Record, frozen=True, kw_only=True):
@@ -322,8 +317,44 @@ def _gated(
     Raises:
         NothingSelected: The baseline has nothing in common with what is run.
     """
+    from evenhand.cli.lent_keys import KeysLent
+
+    run = partial(
+        _run,
+        settings=settings,
+        session=session,
+        decided_by=lambda plan: _with_decider(decided_by(plan), plan, run_request.selection.seed),
+        file=file,
+    )
+    if run_request.offline:
+        return run(run_request)
+    with contextlib.suppress(_KeysNeededError):
+        return run(KeysLent(run_request, lends=file is None))
+    return run(KeysLent(run_request, lends=False))
+
+
+def _with_decider(gating: Gating, plan: Plan, seed: int) -> Gating:
+    if gating.request.stops or gating.request.sample is not None:
+        gating.decider = gating.stopping(plan, seed)
+    return gating
+
+
+class _KeysNeededError(Exception):
+    """Keys are missing, and not all trials can be taken from the baseline."""
+
+
+def _run(
+    run_request: Request,
+    settings: Settings,
+    session: Session,
+    decided_by: Callable[[Plan], Gating],
+    file: Path | None,
+) -> _Ended:
+    """As `_gated`; raises _KeysNeededError, and leaves no run, where keys were lent and something has to be asked."""
     from evenhand.analysis.gates.reused_trials import FromBaseline
+    from evenhand.cli.lent_keys import KeysLent
     from evenhand.store.gate_verdicts import keep_gate_verdict
+    from evenhand.store.remarks import delete
     from evenhand.store.runfile import RunFile
 
     gatings: list[Gating] = []
@@ -331,26 +362,39 @@ def _gated(
     def prepared(plan: Plan, settings: Settings) -> Settings:
         gating = decided_by(plan)
         request = gating.request
-        look_at_script(run_request, request, os.environ, settings.replay)
+        look_at_script(run_request.offline, request, os.environ, settings.replay)
         look_at_plan(gating.before, gating.terms.baseline, plan)
-        if mixed := mixed_replies(gating.before, request.terms.baseline, run_request):
+        if mixed := mixed_replies(gating.before, request.terms.baseline, run_request.offline):
             raise mixed
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
         # Without a cache, fresh answers are wanted.
         if not request.everything and plan.options.cache:
             script = str(settings.record.get("script", ""))
-            gating.taking = FromBaseline(gating.before, script, earlier=_run_before(file))
-        if request.stops or request.sample is not None:
-            gating.decider = gating.stopping(plan, run_request.selection.seed)
-            for line in gating.decider.hints:
-                tell(line)
+            gating.taking = FromBaseline(
+                gating.before,
+                script,
+                variants=plan.variants,
+                earlier=_run_before(file),
+                whole=lent(),
+            )
+        if lent() and (gating.taking is None or not gating.taking.may_have(plan.trials())):
+            raise _KeysNeededError
+        for line in gating.decider.hints if gating.decider else ():
+            tell(line)
         gatings.append(gating)
         record = {**settings.record, **request.record()}
         return replace(settings, taking=gating.taking, decider=gating.decider, record=record)
 
+    def lent() -> bool:
+        return isinstance(run_request, KeysLent) and bool(run_request.lacking)
+
     finished, plan = settled(run_request, settings, file, session, prepared=prepared)
     (gating,) = gatings
+    ending, broken = finished.ending, bool(plan.broken)
+    if lent() and ending.status not in ("finished", "decided") and not ending.signal:
+        delete(finished.path)
+        raise _KeysNeededError
     with RunFile.open(finished.path) as run_file:
         outcome = gating.outcome(run_file)
     outcome = replace(outcome, baseline=near(gating.terms.baseline))
@@ -358,7 +402,6 @@ def _gated(
         keep_gate_verdict(finished.path, outcome.verdict)
     except StoreError as error:  # the verdict stands all the same
         tell(str(error))
-    ending, broken = finished.ending, bool(plan.broken)
     if ending.status in ("finished", "decided") and (line := _cant_fail(plan)):
         tell(line)
     return _Ended(

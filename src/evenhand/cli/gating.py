@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from evenhand.analysis.gates.early_stopping import GateDecider
     from evenhand.analysis.gates.gate_results import Gate
     from evenhand.analysis.gates.reused_trials import FromBaseline
-    from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
     from evenhand.store.recordings import Recordings
     from evenhand.store.runfile import RunFile
@@ -176,7 +175,7 @@ def terms_of(plan: Plan, own: GateTerms) -> GateTerms:
 
 
 def look_at_script(
-    run_request: Asked, request: GateRequest, env: Mapping[str, str], replay: Recordings | None
+    offline: bool, request: GateRequest, env: Mapping[str, str], replay: Recordings | None
 ) -> None:
     """That a script doesn't answer in CI by accident, nor what one answered earlier.
 
@@ -185,7 +184,7 @@ def look_at_script(
     """
     # Most CI systems set it to true; some set it to an empty text, or to false.
     in_ci = env.get("CI", "").lower() not in ("", "0", "false", "no")
-    if not (run_request.offline and in_ci) or request.offline_in_ci:
+    if not (offline and in_ci) or request.offline_in_ci:
         return
     instead = (
         "add --offline-in-ci: the gate then tests your own code and prompts with scripted replies,"
@@ -202,13 +201,13 @@ def look_at_script(
     )
 
 
-def mixed_replies(baseline: Baseline, file: str, run_request: Asked) -> UsageError | None:
+def mixed_replies(baseline: Baseline, file: str, offline: bool) -> UsageError | None:
     """Why scripted replies would be compared with those of models; None where they would not."""
     has_replies = any(trial.subject or trial.judge for trial in baseline.trials)
-    if run_request.offline == baseline.header.offline or not has_replies:
+    if offline == baseline.header.offline or not has_replies:
         return None
     before, now, to_do = "scripted replies", "a model's", "Add --offline"
-    if run_request.offline:
+    if offline:
         before, now, to_do = now, before, "Leave --offline out"
     return UsageError(
         f"{near(file)} was made from other replies: it has {before}, and this run would have {now}",

@@ -121,3 +121,13 @@ def environment_kept() -> Iterator[None]:
         for name in set(os.environ) - set(before):
             del os.environ[name]
         os.environ.update(before)
+
+
+@contextlib.contextmanager
+def without_keys() -> Iterator[None]:
+    """Inside, no model lacks a key: nothing is sent to any."""
+    from evenhand.providers.leading import keys_not_needed
+
+    with environment_kept():
+        os.environ.update(keys_not_needed(os.environ))
+        yield

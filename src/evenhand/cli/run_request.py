@@ -266,8 +266,12 @@ class Asked(Record, frozen=True, kw_only=True):
             if meant := meant_path(path):
                 raise UsageError(f"{near(path)}: does not exist", hint=f"Did you mean '{meant}'?")
 
-    def plan(self, *, prepare: bool = True) -> Plan:
+    def plan(self, *, prepare: bool = True, offline_helps: bool = True) -> Plan:
         """The plan; `broken` has what is wrong with files that it goes on without.
+
+        Args:
+            prepare: Look at what only a run needs, too.
+            offline_helps: Where keys are missing, scripted replies would do.
 
         Raises:
             UsageError: The paths do not go together, or the plan comes to more trials than can be run.
@@ -283,9 +287,12 @@ class Asked(Record, frozen=True, kw_only=True):
             try:
                 plan = self._plan(prepare=prepare)
             except ConfigError as error:
+                if not offline_helps:
+                    raise
                 problems = self._or_offline(error.problems)
                 raise ConfigError(problems, error.hints, error.more, spared=error.spared) from None
-            plan.broken = self._or_offline(plan.broken)
+            if offline_helps:
+                plan.broken = self._or_offline(plan.broken)
         if self.record_calls is not None:
             from evenhand.doors.eval_sets.models import calls_recorded
 

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 _Kind = TypeVar("_Kind")
 
 
+FREE = " from models; a script answers, at no cost"
+"""Behind what would be paid for, where replies come from offline.jsonl."""
+
+
 class _JudgeOptions(Protocol):
     @property
     def offline(self) -> bool: ...
@@ -253,6 +257,24 @@ def as_asked(request: Request) -> Iterator[None]:
 
     replies = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
     with own_process(), replies, using_definitions(request.definitions or OURS):
+        yield
+
+
+@contextlib.contextmanager
+def judges_asked_alone(request: Request, *, nobody: bool) -> Iterator[None]:
+    """Inside, models under evaluation lack no key: the run has their answers.
+
+    Args:
+        request: What is asked.
+        nobody: Judges lack none either: nothing is sent.
+    """
+    from evenhand.cli.offline import environment_kept, without_keys
+    from evenhand.providers.leading import judges_alone
+
+    if request.offline:
+        yield
+        return
+    with environment_kept(), without_keys() if nobody else judges_alone():
         yield
 
 

@@ -13,7 +13,7 @@ from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.plugins import PROVIDERS, Plugin, plugin, plugins
 from evenhand.core.provider import Keyed, Provider
 from evenhand.core.secrets import known, redacted
-from evenhand.providers.missing_keys import PLACEHOLDER, only_judges_asked
+from evenhand.providers.missing_keys import only_judges_asked
 from evenhand.providers.servers import KINDS, SERVERS
 from evenhand.providers.wanted import Fill, Wanted, plainly_filled
 
@@ -245,8 +245,8 @@ def key_missing(provider: Provider, *, judges: bool = False) -> str:
     if not isinstance(provider, Keyed):
         return ""
     if only_judges_asked.get():
-        key: object = getattr(provider, "key", "")
-        return provider.key_name if judges and (provider.needs_key or key == PLACEHOLDER) else ""
+        lent = getattr(provider, "has_lent_key", False)
+        return provider.key_name if judges and (provider.needs_key or lent) else ""
     return provider.key_name if provider.needs_key else ""
 
 

@@ -35,7 +35,7 @@ from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http_answer import HttpAnswer, answered
 from evenhand.providers.meant_headers import meant_headers
-from evenhand.providers.missing_keys import set_key
+from evenhand.providers.missing_keys import PLACEHOLDER, set_key
 from evenhand.providers.prices import bound, call_bound, is_stated, price_of
 from evenhand.providers.refusals import refusal, refused
 from evenhand.providers.retry_after import duration
@@ -260,7 +260,7 @@ class ChatProvider(MutableRecord, kw_only=True):
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host  # nothing of the user's runs here
-        if self.needs_key:
+        if self.needs_key or self.has_lent_key:
             raise AuthError(f"no API key for {self.id}", hint=set_key(self.key_name))
         payload = request.payload
         if not isinstance(payload, WithSchema):
@@ -346,9 +346,17 @@ class ChatProvider(MutableRecord, kw_only=True):
     @property
     def needs_key(self) -> bool:
         """Whether nothing can be asked for want of a key; a server on this machine may do without."""
-        if self.key or self._local or not self.key_variable:
-            return False
-        return self.config.get("apiKeyRequired") is not False
+        return not self.key and self._wants_key
+
+    @property
+    def has_lent_key(self) -> bool:
+        """Whether its key opens nothing, and it can't do without: it was made to be priced, and not to be asked."""
+        return self.key == PLACEHOLDER and self._wants_key
+
+    @property
+    def _wants_key(self) -> bool:
+        without = self._local or not self.key_variable
+        return not without and self.config.get("apiKeyRequired") is not False
 
     @property
     def key_name(self) -> str:

@@ -95,7 +95,7 @@ def _lines(comparison: ComparedRuns) -> list[str]:
         ]
     text += [_unchanged_line(several, comparison, pairs) for several in unchanged.values()]
     tested = max(result.tests for result in comparison.results)
-    if tested > 1:
+    if tested > 1 and any(map(is_tested, comparison.results)):
         in_brackets = (
             "; uncorrected p-values are in brackets"
             if any(map(_is_corrected, comparison.results))
@@ -192,7 +192,9 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
             continue
         line = judged_line(each, pairs.get(each.columns, ""))
         alone = each.corrected is None and each.metric not in measured
-        hint = f" · its interval: --metric {quote(safe(each.metric))}" if alone else ""
+        hint = (
+            f" · the interval of its scores: --metric {quote(safe(each.metric))}" if alone else ""
+        )
         yield f"  {line}{hint}"
         verdicts = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
         one = each.corrected
@@ -308,10 +310,20 @@ def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
         return f"{metric}: {moved} over {over(result.data)} (paired)"
     if result.data.unscaled:
         return f"{metric}: {moved} over {extent(result)} (paired); {one_way(result)}"
-    low, high = (amount(result, end) for end in (result.low, result.high))
-    return (
-        f"{metric}: {moved} [{low}, {high}] over {extent(result)} (paired), {_corrected_p(result)}"
-    )
+    p = f", {_corrected_p(result)}" if is_tested(result) else ""
+    return f"{metric}: {moved}{interval(result)} over {extent(result)} (paired){p}"
+
+
+def is_tested(result: Compared) -> bool:
+    """Whether there are enough cases, or clusters of them, for a p-value to say something."""
+    return len(result.data.clusters) >= FEWEST
+
+
+def interval(result: Compared) -> str:
+    """The interval of a difference in brackets, after a space; empty where it has no end."""
+    if math.isinf(result.low) and math.isinf(result.high):
+        return ""
+    return f" [{amount(result, result.low)}, {amount(result, result.high)}]"
 
 
 def extent(result: Compared) -> str:
@@ -328,7 +340,8 @@ def one_way(result: Compared) -> str:
     groups = len(result.data.clusters)
     way, most = ("higher", up) if up > down else ("lower", down)
     what = "case" if groups == result.n else "cluster"
-    return f"{way} in {most:,} of {count(groups, what)}, {_corrected_p(result)}"
+    p = f", {_corrected_p(result)}" if is_tested(result) else ""
+    return f"{way} in {most:,} of {count(groups, what)}{p}"
 
 
 UNSCALED = "how large a value can be is unknown, so nothing is said of the mean"
@@ -379,7 +392,7 @@ def _corrected_p(result: Compared) -> str:
 
 def _is_corrected(result: Compared) -> bool:
     """Whether the correction for other results is to be seen in a p-value."""
-    return result.tests > 1 and p_value(result.p) != p_value(result.p_alone)
+    return is_tested(result) and result.tests > 1 and p_value(result.p) != p_value(result.p_alone)
 
 
 def _metric(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
@@ -525,8 +538,12 @@ def html(comparison: ComparedRuns) -> str:
             unit = " points" if result.data.rates else ""
             cells = [level(result, result.first_range), level(result, result.second_range)]
             cells.append(difference(result, result.difference_range) + unit)
-            cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
-        cells += [f"{result.n:,}", p_value(result.p).removeprefix("p = ").removeprefix("p ")]
+            if interval(result):
+                cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
+            else:
+                cells.append("–")
+        p = p_value(result.p).removeprefix("p = ").removeprefix("p ")
+        cells += [f"{result.n:,}", p if is_tested(result) else "–"]
         parts.append(f'<tr><th style="text-align:left">{_text(_metric(result, pairs))}</th>')
         parts += [f"<td>{_text(cell)}</td>" for cell in cells]
         parts.append(f"<td>{_colored(result.verdict)}</td></tr>")

@@ -151,7 +151,13 @@ class CompareResult(Record, frozen=True, kw_only=True):
         int, Key("that are higher in the second, whatever became of errors", "clusters")
     ]
     lower: Annotated[int, Key("that are lower", "clusters")]
-    p: Annotated[float, Key("two-sided, corrected for the number of results (Holm)", "0 to 1")]
+    p: Annotated[
+        float,
+        Key(
+            "two-sided, corrected for the number of results (Holm); 1 for scores of fewer than 5 cases or clusters",
+            "0 to 1",
+        ),
+    ]
     p_alone: Annotated[float, Key("without the correction", "0 to 1")]
     smallest: Annotated[
         float | None,

@@ -163,7 +163,7 @@ def show_trial(
     for i, trial in enumerate(find_cells(run, grid, ref)):
         lines = cell_lines(run, grid, trial, width, ink, calls=calls)
         if any(line.endswith(CUT) for line in lines):
-            name = f"{short_id(run.meta.id)} {_cell(grid, trial)}"
+            name = f"{short_id(run.meta.id)} {cell_name(grid, trial)}"
             hint = f"in full: evenhand show {name} --json"
             lines += ["", *folded(hint, width, "  ")]
         put(out, ("\n" if i else "") + "\n".join(lines) + "\n")
@@ -400,10 +400,10 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
         (v for v in failing if any(tally.passed for tally in grid.tallies[v].values())), failing[0]
     )
     trial = run.trial(grid.failed[variant][0])
-    return f"{VIEW}, or evenhand show {name}{f' {_cell(grid, trial)}' if trial else ''}"
+    return f"{VIEW}, or evenhand show {name}{f' {cell_name(grid, trial)}' if trial else ''}"
 
 
-def _cell(grid: Grid, trial: TrialResult) -> str:
+def cell_name(grid: Grid, trial: TrialResult) -> str:
     """A cell as somebody types it; its case alone where the column's name would have to be quoted in a shell."""
     column = grid.names[trial.variant]
     plain = column.replace("_", "").replace("-", "").isalnum()

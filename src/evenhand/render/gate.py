@@ -27,10 +27,10 @@ from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import columns, count, folded, safe, spent
 from evenhand.render.comparison import (
     UNSCALED,
-    amount,
     below,
     difference,
     extent,
+    interval,
     is_better,
     one_way,
     same_results,
@@ -154,8 +154,7 @@ def _moved(result: GateResult) -> str:
     moved = f"{difference(compared, compared.difference_range)}{unit}"
     if compared.data.unscaled or compared.other_judge:
         return moved
-    low, high = amount(compared, compared.low), amount(compared, compared.high)
-    return f"{moved} [{low}, {high}]"
+    return f"{moved}{interval(compared)}"
 
 
 def _reason(result: GateResult) -> str:
@@ -185,11 +184,14 @@ def _reason(result: GateResult) -> str:
     reach = f"it may be {sized(compared, least)} worse, one-sided"
     if result.more is None:
         return f" ({reach}; more cases would hardly decide it)"
-    return f" ({reach}; {_advised(result.more, result.advice, compared.predicted)})"
+    # Of units that are all alike it isn't known how much others would differ.
+    alike = len(set(compared.data.least.units)) == 1
+    sure = "if they come out like these" if alike else "four times in five"
+    return f" ({reach}; {_advised(result.more, result.advice, compared.predicted, sure)})"
 
 
-def _advised(more: int, advice: Advice | None, predicted: int) -> str:
-    """What would decide a result at the least cost, in words, where so many of its cases were predicted."""
+def _advised(more: int, advice: Advice | None, predicted: int, sure: str) -> str:
+    """What would decide a result at the least cost, and how surely, where so many of its cases were predicted."""
     cases = more if advice is None else advice.cases
     kind = "case" if cases == 1 else "cases"
     if advice and advice.clusters:
@@ -212,7 +214,7 @@ def _advised(more: int, advice: Advice | None, predicted: int) -> str:
     cost = "" if advice is None else cost_words(advice.calls, advice.cost_usd)
     if cost and advice is not None and not advice.of_sample and (cases or advice.baseline_repeats):
         cost += ", including a new baseline"
-    return f"{what} would decide it{f': {cost}' if cost else ''}"
+    return f"{what} would decide it {sure}{f': {cost}' if cost else ''}"
 
 
 def _uncertainty(result: GateResult) -> Iterator[str]:

@@ -184,6 +184,8 @@ class Differences:
     def p(self) -> float:
         """The two-sided p-value that there is no difference; 1 for no cases. See `sign_flip` and `p_on_scale`.
 
+        Of means on a scale it is 1 for fewer than FEWEST clusters, too: one score alone would come to about a half.
+
         On a scale that is not known it is that as many units go up as go down: the sign test.
 
         Source: Dixon and Mood, J. Am. Stat. Assoc. 41 (1946), doi:10.1080/01621459.1946.10501898.
@@ -193,6 +195,8 @@ class Differences:
             return sign_flip(array("d", self.units)) if self.rates else 1.0
         if self.unscaled:
             return mcnemar(*self.directions)
+        if len(self.clusters) < FEWEST:
+            return 1.0
         return p_on_scale(self._weighed, self._on_scale)
 
     def can_show(self, level: float = 1 - CONFIDENCE) -> bool:

@@ -18,7 +18,7 @@ from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.comparing import compare
-from evenhand.render.comparison import _fewest
+from evenhand.render.comparison import _fewest, html
 from evenhand.render.run import Run
 from evenhand.store.runfile import RunFile
 
@@ -399,8 +399,24 @@ async def test_fewer_than_five_clusters_say_nothing(runs: Pair):
     for margin in (None, 0.1):
         found = compare(*pair, metric="faithfulness", cluster="document", margin=margin)
         assert found.verdict == "undecided"
-        assert "[-∞, +∞] over 6 cases in 2 clusters" in str(found)
+        assert "faithfulness: +0.32 over 6 cases in 2 clusters (paired): undecided" in " ".join(
+            str(found).split()
+        )
         assert "(2 clusters: too few to say anything, as 5 are needed)" in str(found)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+async def test_of_so_few_cases_no_p_value_is_shown(runs: Pair, n: int):
+    """One score alone came to 0.556: on a scale, that is the chance of half of what was not seen."""
+    pair = await runs(scored([0.1] * n), scored([0.9] * n))
+    found = compare(*pair, metric=["faithfulness", "passed"])
+    assert {one.verdict for one in found.results} == {"undecided"}
+    assert "p = " not in str(found)
+    assert "∞" not in str(found)
+    assert "too few to say anything, as 5 are needed" in str(found)
+    assert "p-values" not in str(found)
+    assert [one.p_alone for one in found.results if not one.data.rates] == [1.0]
+    assert "∞" not in html(found)
 
 
 async def test_too_few_cases_are_said_once_with_where_to_ask(runs: Pair):

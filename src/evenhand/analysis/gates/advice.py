@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -82,19 +83,21 @@ def _judges(run: RunFile) -> dict[str, Part]:
 def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], about: _About) -> Advice:
     """What would decide a result: so many more cases, or clusters of them, unless repeats do it for less."""
     sides, cost = [*_sides(result, *columns)], about.costs[result.variant]
-    if result.compared is not None and more <= result.compared.predicted:
-        # The cases that were left out are in the baseline: only the run has to ask for them.
-        calls, usd = cost.of(more * fmean(len(case.sides[1]) for case in sides))
-        return Advice(cases=more, calls=calls, cost_usd=usd, of_sample=True)
-    parts = variance_parts(sides, _reach(result))
-    tries = [fmean(len(case.sides[k]) for case in sides) for k in (0, 1)] if sides else [1.0, 1.0]
-    # The baseline has those that were left out.
-    had = 0 if result.compared is None else result.compared.predicted
     belongs = [case.cluster for case in sides]
     units = belongs.count(None) + len(set(belongs) - {None})
     clusters = units < len(sides)
     # A further cluster has as many cases as these have.
-    trials = more * sum(tries) * (len(sides) / units if clusters else 1) - had * tries[0]
+    members = len(sides) / units if clusters else 1
+    # The baseline has those that were left out.
+    had = 0 if result.compared is None else result.compared.predicted
+    if more * members <= had:
+        # Only the run has to ask for them.
+        cases = math.ceil(more * members)
+        calls, usd = cost.of(cases * fmean(len(case.sides[1]) for case in sides))
+        return Advice(cases=cases, calls=calls, cost_usd=usd, of_sample=True)
+    parts = variance_parts(sides, _reach(result))
+    tries = [fmean(len(case.sides[k]) for case in sides) for k in (0, 1)] if sides else [1.0, 1.0]
+    trials = more * members * sum(tries) - had * tries[0]
     if parts is None:
         calls, usd = cost.of(trials)
         # Cases may be too few to say what their repeats save, and repeated all the same.

@@ -89,8 +89,8 @@ class GateRow(Record, frozen=True, kw_only=True):
     more_cases: Annotated[
         int | None,
         Key(
-            "about how many more cases would decide it, or clusters where cases belong together, if they come "
-            "out as these did",
+            "about how many more cases would decide it four times in five, or clusters where cases belong together; "
+            "if none of these differs, how many would if no other did",
             "cases",
             null="it is decided, or more cases are no advice",
         ),

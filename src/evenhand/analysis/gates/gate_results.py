@@ -21,7 +21,7 @@ CHANGES = 100
 
 
 class Advice(Record, frozen=True, kw_only=True):
-    """What would decide an undecided result at the least cost, if more trials come out as these did."""
+    """What would decide an undecided result at the least cost, as surely as `more_cases` do."""
 
     cases: Annotated[int, Key("more, for the baseline as well", "cases")]
     baseline_repeats: Annotated[int, Key("more of each case in the baseline", "repeats")] = 0
@@ -58,7 +58,7 @@ class GateResult(Record, frozen=True, kw_only=True):
         verdict: What is said of it.
         compared: What that rests on; None where there was nothing to compare.
         why: Why there was nothing, or why it is decided without a test; empty otherwise.
-        more: About how many more cases would decide it; None where that is no advice.
+        more: About how many more cases, or clusters, would decide it; None where that is no advice.
         advice: What would decide it at the least cost; None where more cases are no advice.
         at_worst: How much worse it may be, at the level of the test: more than the margin unless it is not worse.
             None where nothing was tested.

@@ -13,15 +13,18 @@ from collections.abc import Callable
 from functools import partial
 
 from evenhand.stats.extremes import Extremes
-from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.paired_difference import FEWEST, LEVEL, Differences, Word, verdict
 from evenhand.stats.paired_rates import mcnemar, paired_rates
+from evenhand.stats.power import POWER
 
 ONE_SIDED = 2 * CONFIDENCE - 1
 """The two-sided confidence of an interval of which one end is a one-sided limit of 95 %."""
 _FINE = 0.25
 """To that part of a case."""
 MARGINS = (0.05, 0.1, 0.15, 0.2, 0.3)
+_UNLIKELY = 0.1
+"""With a p-value of at most that, a drop larger than the margin is no longer taken for chance."""
 MOST = 100
 """More than so many times the cases that there are, and "more cases" is no advice."""
 
@@ -83,7 +86,11 @@ def more_cases(
     level: Callable[[int], float] = lambda _: LEVEL,
     of: int = 1,
 ) -> int | None:
-    """About how many more cases would decide it, if they came out as these did; with very few, the least it takes.
+    """About how many more cases, or clusters, would decide it four times in five; with very few, the least it takes.
+
+    That is if they come out as these did, and also if nothing changed, as long as these don't speak against it. Where
+    all of these differ by the same, or none does, nothing is known of how much others would: then it takes so many if
+    they come out alike.
 
     Args:
         data: What is undecided.
@@ -99,9 +106,9 @@ def more_cases(
     if data.open or not data.n:
         return None
     differences = data.least.turned() if lower else data.least
-    n = differences.n
-    if len(differences.units) < FEWEST:
-        return FEWEST - len(differences.units)
+    n = len(differences.units)
+    if n < FEWEST:
+        return FEWEST - n
     times = _times(differences, margin, level, of)
     return None if times is None or times > MOST else max(1, math.ceil(n * times) - n)
 
@@ -112,20 +119,34 @@ def _times(
     """How many times as many cases it takes: until the lower limit is above −margin, or a drop is shown."""
     n, mean = len(differences.units), differences.mean or 0.0
     ahead, behind = differences.directions
+    varies = len(set(differences.units)) > 1
+    shows_no_drop = mean > -margin
+    may_be_equal = margin > 0 and (shows_no_drop or differences.p() > _UNLIKELY)
+
+    def beyond(reach: float, confidence: float) -> float:
+        """How far a limit is from the true difference four times in five, with what the estimate strays from it."""
+        return reach * (1 + z_of(2 * POWER - 1) / z_of(confidence)) if varies else reach
+
+    def reaches(times: float, confidence: float, *, equal: bool = False) -> tuple[float, float]:
+        """How far below and above the mean the limits are; of an equal one as many cases differ, both ways."""
+        if not differences.plain:
+            return differences.reaches(math.ceil(n * times), confidence)
+        both = (ahead + behind) / 2
+        table = (both, both) if equal else (ahead, behind)
+        rates = paired_rates(n * times, table[0] * times, table[1] * times, confidence)
+        return rates.difference - rates.low, rates.high - rates.difference
 
     def decided(times: float) -> bool:
-        units = math.ceil(n * times)
-        error = level(units)
+        error = level(math.ceil(n * times))
         # What isn't worse takes no correction for the number of tests; a drop does.
-        confidence = 1 - 2 * error if mean > -margin else 1 - error / of
-        if not differences.plain:
-            below, above = differences.reaches(units, confidence)
-            return below < mean + margin if mean > -margin else above < -mean
-        table = n * times, ahead * times, behind * times
-        interval = paired_rates(*table, confidence)
-        if mean > -margin:
-            return interval.low > -margin
-        return mcnemar(round(table[1]), round(table[2])) <= error / of and interval.high < 0
+        one_sided, two_sided = 1 - 2 * error, 1 - error / of
+        if may_be_equal and beyond(reaches(times, one_sided, equal=True)[0], one_sided) >= margin:
+            return False
+        if shows_no_drop:
+            return beyond(reaches(times, one_sided)[0], one_sided) < mean + margin
+        if differences.plain and mcnemar(round(ahead * times), round(behind * times)) > error / of:
+            return False
+        return beyond(reaches(times, two_sided)[1], two_sided) < -mean
 
     return _fewest(decided, n)
 

@@ -115,10 +115,12 @@ def gate(
         results = list(judged(results, margin, level, decider.level_of))
     reused = sum(bool(trial.taken) for trial in run.trials())
     if cached := totals.cached - run.read_again():
-        where = "were replayed" if "replay" in meta.settings else "came from the cache"
+        where, anew = "came from the cache", "; --all --no-cache asks for all of them again"
+        if "replay" in meta.settings:
+            where, anew = "were replayed", ""
         notes.append(
             f"{cached:,} of {count(totals.calls, 'answer')} {where}:"
-            " where the baseline has the same ones, nothing can differ"
+            f" where the baseline has the same ones, nothing can differ{anew}"
         )
     notes = [*judge_notes(run, {one.metric for one in results}), *notes]
     results = list(with_advice(results, columns, run))

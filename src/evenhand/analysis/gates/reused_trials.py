@@ -1,24 +1,28 @@
 """Takes trials from a baseline: those whose request and checks are what they were.
 
 It implements `evenhand.engine.reuse.Taking`. A trial is taken where the baseline has one of the same case and repeat,
-in whichever variant, that asked its model once, with the very request that would be sent now; whose variables,
-expectations, judges and code have the same digest; and that came to a verdict. All others are run, and counted by why.
+in the variant that it is compared with, that asked its model once, with the very request that would be sent now; whose
+variables, expectations, judges and code have the same digest; and that came to a verdict. All others are run, and
+counted by why. A variant that is compared with none takes from any.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from evenhand.analysis.comparison.comparison_sides import matched_variants
 from evenhand.analysis.gates.baseline import Baseline, BaselineTrial, result_of
+from evenhand.core.errors import AuthError
 from evenhand.core.version import __version__
 from evenhand.core.wording.words import count, short_id
 
 if TYPE_CHECKING:
     from evenhand.core.plan import PlannedTrial
     from evenhand.core.run import TrialResult
+    from evenhand.core.variant import Variant
 
 NEW = "not in the baseline"
 ERROR = "in error in the baseline"
@@ -38,10 +42,24 @@ class FromBaseline:
         baseline: It.
         script: A digest of the script that answers; empty for models.
         earlier: How many trials an earlier session of the same run has run: it isn't known why.
+        variants: The run's.
+        whole: The run ends with an AuthError at the first trial that has to be run: it has no keys to ask with.
     """
 
-    def __init__(self, baseline: Baseline, script: str = "", *, earlier: int = 0) -> None:
+    def __init__(
+        self,
+        baseline: Baseline,
+        script: str = "",
+        *,
+        variants: Sequence[Variant] = (),
+        earlier: int = 0,
+        whole: bool = False,
+    ) -> None:
+        pairs, _, _ = matched_variants(baseline.variants, variants)
+        # What another variant came to would hide that this one's prompt or model is now that one's.
+        self._before = {j: baseline.header.variants[i].name for i, j in pairs}
         self._earlier = earlier
+        self._whole_only = whole
         self._run = baseline.header.run
         self._by_case: dict[tuple[str, int], list[BaselineTrial]] = {}
         for trial in baseline.trials:
@@ -57,6 +75,8 @@ class FromBaseline:
         if not why:
             why, trial = self._looked_up(planned, request, checks, by_request_alone)
         if trial is None:
+            if self._whole_only:
+                raise AuthError(f"keys are missing, and a trial has to be run: {why}")
             self.reasons[why] += 1
             return None
         result = result_of(trial, planned.index, planned.variant.index)
@@ -64,11 +84,22 @@ class FromBaseline:
         unpaid = result.cost_usd
         return replace(result, taken=self._run, cost_usd=0.0, unpaid_usd=unpaid, reason=reason)
 
+    def may_have(self, trials: Iterable[PlannedTrial]) -> bool:
+        """Whether the baseline may know all of these trials, as far as can be said before any is begun."""
+        return not self._whole and all(
+            (one.case.id, one.repeat) in self._by_case and one.checks is not None for one in trials
+        )
+
     def _looked_up(
         self, planned: PlannedTrial, request: str, checks: str, by_request_alone: bool
     ) -> tuple[str, BaselineTrial | None]:
-        candidates = self._by_case.get((planned.case.id, planned.repeat))
-        if candidates is None:
+        before = self._before.get(planned.variant.index)
+        candidates = [
+            trial
+            for trial in self._by_case.get((planned.case.id, planned.repeat), ())
+            if before is None or trial.variant == before
+        ]
+        if not candidates:
             return NEW, None
         # Without a digest of the checks, or where more than the request decides, anything may differ.
         if not checks or not by_request_alone:

@@ -17,9 +17,10 @@ from evenhand.core.message import Usage
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
-from evenhand.core.run import CallEnd, TrialResult
+from evenhand.core.run import CallRecord, TrialResult
+from evenhand.core.scripted import script_answers
 from evenhand.providers.cascade import CascadeJudge
-from evenhand.providers.prices import Price, cost
+from evenhand.providers.prices import Price, cost, price_by_id
 from evenhand.providers.wrapped import Wrapped
 from evenhand.scorers.text import value_text
 from evenhand.store.runfile import RunFile
@@ -103,18 +104,31 @@ class _Questions:
 
 
 def per_verdict(run: RunFile, judge: JudgedMetric) -> tuple[float, float | None]:
-    """How many calls a verdict took on average, and what it cost; None where that is not known."""
-    verdicts, ends = 0, list[CallEnd | None]()
+    """How many calls a verdict took on average, and what it cost; None where that is not known.
+
+    What a script answered, or the cache, costs what as many tokens do at list price.
+    """
+    verdicts, calls = 0, list[CallRecord | None]()
     for trial in run.at(item.index for item in judge.items[:LOOKED_AT]):
-        answered = {(call.start.key, call.start.nth): call.end for call in run.calls(trial.index)}
+        answered = {(call.start.key, call.start.nth): call for call in run.calls(trial.index)}
         for outcome in trial.outcomes:
             if (metric_of(outcome), judge_of(outcome)) == (judge.metric, judge.model):
                 verdicts += 1
-                ends += [answered.get(call) for call in outcome.rests_on]
-    costs = [None if end is None else end.cost_usd for end in ends]
+                calls += [answered.get(call) for call in outcome.rests_on]
+    costs = [None if call is None else _cost_of(call) for call in calls]
     known = [cost for cost in costs if cost is not None]
     cost = sum(known) / verdicts if known and len(known) == len(costs) else None
-    return max(1.0, len(ends) / verdicts), cost
+    return max(1.0, len(calls) / verdicts), cost
+
+
+def _cost_of(call: CallRecord) -> float | None:
+    """What a call costs where a model answers it; None where that is not known."""
+    end = call.end
+    if end is None or end.cost_usd:
+        return None if end is None else end.cost_usd
+    price = price_by_id(call.start.provider)
+    usage = Usage(end.tokens_in, end.tokens_out)
+    return end.cost_usd if price is None else cost(price, usage)
 
 
 def tryout_estimate(
@@ -163,6 +177,9 @@ def price_of_call(model: Provider, tokens: tuple[float, float]) -> float | None:
         return 0.0
     usage = Usage(round(tokens[0]), round(tokens[1]))
     price = getattr(model, "price", None)
+    # Where a script answers, no model has a price of its own.
+    if price is None and script_answers():
+        price = price_by_id(model.id)
     return cost(price, usage) if isinstance(price, Price) else None
 
 

@@ -17,7 +17,7 @@ from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.json_shapes import finite
 from evenhand.core.wording.words import short_id
 from evenhand.render.comparing import Comparison, compare
-from evenhand.render.comparison import amount, because, difference, level, lines, p_value
+from evenhand.render.comparison import amount, because, difference, is_tested, level, lines, p_value
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.history import changes_since
 from evenhand.wings.viewer.listing import summary_of
@@ -69,7 +69,7 @@ def _row(result: Compared, whole: Comparison) -> ComparedRow:
             difference=difference(result, result.difference_range),
             low=amount(result, result.low),
             high=amount(result, result.high),
-            p=p_value(result.p),
+            p=p_value(result.p) if is_tested(result) else "–",
         )
     return ComparedRow(
         metric=result.metric,

@@ -15,7 +15,7 @@ from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.render.gate import document, lines
+from evenhand.render.gate import document, lines, rounded
 
 ONE = (Variant(0, "plain", "m"),)
 
@@ -74,7 +74,7 @@ async def test_more_cases_are_advised_with_their_calls_and_money(make_run: Make,
     assert (advice.repeated, advice.clusters, advice.run_repeats) == (True, False, 0)
     assert {part.part for part in advice.parts} == {"cases", "repeats"}
     text = " ".join(" ".join(lines(outcome)).split())
-    assert "more cases, repeated as before, would decide it: about " in text
+    assert "more cases, repeated as before, would decide it four times in five: about " in text
     assert f"{advice.calls:,} calls, ${advice.cost_usd:.2f}" in text
     assert "sources of uncertainty: cases " in text
     row = document(outcome)["results"][0]
@@ -104,7 +104,7 @@ async def test_without_repeats_it_is_said_that_their_part_is_not_known(
     assert [part.part for part in advice.parts] == ["cases and repeats"]
     text = " ".join(" ".join(lines(outcome)).split())
     assert "no case was repeated, so what repeats would save is not known: --repeat 2" in text
-    assert "would decide it: about" in text
+    assert "would decide it four times in five: about" in text
     assert "calls, including a new baseline)" in text
 
 
@@ -114,7 +114,7 @@ async def test_one_case_is_one(make_run: Make, tmp_path: Path):
     one, advice = advice_of(outcome)
     single = replace(outcome, results=(replace(one, advice=replace(advice, cases=1, calls=2)),))
     text = " ".join(" ".join(lines(single)).split())
-    assert "about 1 more case would decide it: about 2 calls" in text
+    assert "about 1 more case would decide it four times in five: about 2 calls" in text
 
 
 async def test_a_further_case_takes_the_calls_of_its_own_eval(make_run: Make, tmp_path: Path):
@@ -164,7 +164,7 @@ async def test_a_new_baseline_is_named_where_its_calls_are_counted(make_run: Mak
     for way, named in ways:
         of_way = replace(outcome, results=(replace(one, advice=way),))
         text = " ".join(" ".join(lines(of_way)).split())
-        assert f"would decide it: about {way.calls} calls" in text
+        assert f"would decide it four times in five: about {way.calls} calls" in text
         assert ("including a new baseline)" in text) is named
 
 
@@ -176,7 +176,7 @@ async def test_cases_that_belong_together_are_advised_as_clusters(make_run: Make
     one, advice = advice_of(outcome)
     assert advice.clusters
     assert advice.cases == one.more
-    assert f"about {advice.cases} more clusters of cases" in " ".join(
+    assert f"about {rounded(advice.cases)} more clusters of cases" in " ".join(
         " ".join(lines(outcome)).split()
     )
     assert advice.calls == advice.cases * 3 * (2 + 2)

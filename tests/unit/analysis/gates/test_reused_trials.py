@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenhand import __version__
 from evenhand.analysis.gates.baseline import (
@@ -121,3 +122,17 @@ def test_another_evenhand_or_script_takes_nothing():
     assert FromBaseline(baseline(script="abc"), "abc")(
         planned(), "key", "checks", by_request_alone=True
     )
+
+
+def test_a_variant_takes_from_the_one_that_it_is_compared_with_and_from_no_other():
+    """Another one's result would say that nothing has changed, though this one's prompt or model is another now."""
+    own, other = Variant(3, "p", "m"), Variant(4, "q", "m")
+    here = replace(planned(), variant=own)
+    header = replace(
+        baseline().header, variants=[BaselineVariant("v", "p", "m"), BaselineVariant("w", "q", "m")]
+    )
+    for variant, is_taken in (("v", True), ("w", False)):
+        trial = BaselineTrial("case", variant, 0, outcome="pass", score=1.0, **KNOWN)
+        taking = FromBaseline(Baseline(header, [trial]), variants=[own, other])
+        assert (taking(here, "key", "checks", by_request_alone=True) is not None) is is_taken
+        assert taking.notes(0) == [f"not taken from the baseline: 1 trial ({NEW})"] * (not is_taken)

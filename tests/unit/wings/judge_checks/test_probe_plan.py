@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from msgspec.structs import replace
 
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan
+from evenhand.core.run import CallEnd, CallRecord, CallStart
 from evenhand.core.traits import Traits
 from evenhand.engine.door import Settings, run
 from evenhand.scorers.jury import Jury
@@ -25,7 +27,7 @@ from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted
 from evenhand.testing.plan import example_of
-from evenhand.wings.judge_checks.estimate import probe_estimate
+from evenhand.wings.judge_checks.estimate import _cost_of, probe_estimate
 from evenhand.wings.judge_checks.plan import Probing, probe_plan
 from evenhand.wings.judge_checks.probe import Probe, ProbedKind, probe_of
 
@@ -269,6 +271,24 @@ def test_the_cost_goes_by_what_the_run_paid(tmp_path: Path):
             one = probe_estimate(run_file, probe_plan(plan, run_file, Probing()))
         assert (one.answers, one.least, one.most) == (300, 300, 300)
         assert one.cost_usd == (None if total is None else pytest.approx(total))
+
+
+@pytest.mark.parametrize("asked_before", [False, True])
+def test_what_a_script_or_the_cache_answered_goes_by_its_list_price(
+    tmp_path: Path, asked_before: bool
+):
+    """A probe asks the judge anew: what its run did not pay for is not free, and has no unknown price."""
+    call = CallStart(0, "k", 0, "judge", "openai:chat:gpt-5", b"{}", None)
+    end = CallEnd(
+        b"{}",
+        "cache" if asked_before else "provider",
+        tokens_in=1_000,
+        tokens_out=100,
+        cost_usd=0.0 if asked_before else None,
+    )
+    assert _cost_of(CallRecord(call, end)) == pytest.approx(1_000 * 1.25e-6 + 100 * 10e-6)
+    unlisted = replace(call, provider="openai:chat:nobody-s")
+    assert _cost_of(CallRecord(unlisted, end)) == end.cost_usd
 
 
 def test_attacks_that_may_not_be_asked_and_questions_asked_twice_are_not_counted_as_calls(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -111,15 +110,11 @@ class AuditRequest(OfEvals, MutableRecord):
     @contextlib.contextmanager
     def ready(self, *, judges: bool) -> Iterator[None]:
         """Inside, no model needs a key that isn't asked: the subjects, and judges where they aren't either."""
-        from evenhand.cli.offline import environment_kept
-        from evenhand.providers.leading import judges_alone, keys_not_needed
+        from evenhand.cli.offline import environment_kept, without_keys
+        from evenhand.providers.leading import judges_alone
 
-        with as_asked(self), environment_kept():
-            if judges and not self.offline:
-                with judges_alone():
-                    yield
-                return
-            os.environ.update(keys_not_needed(os.environ))
+        keys = judges_alone() if judges and not self.offline else without_keys()
+        with as_asked(self), environment_kept(), keys:
             yield
 
     def plan(self) -> Plan:

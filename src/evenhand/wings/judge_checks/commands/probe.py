@@ -16,11 +16,13 @@ from evenhand.cli.options import flag, number_option, repeatable
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
+    FREE,
     JudgeRequest,
     Study,
     as_asked,
     ended,
     judges_asked,
+    judges_asked_alone,
     run_or_folder,
     study_options,
 )
@@ -30,7 +32,7 @@ from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
 from evenhand.core.ranges import SHARE, Range
 from evenhand.core.record import Record
 from evenhand.core.wording.ink import width_of
-from evenhand.core.wording.words import count, folded, percent, priced, safe, spent
+from evenhand.core.wording.words import count, folded, money, percent, safe, spent
 from evenhand.render.calibration_text import rate
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.plan import Probing, probe_plan
@@ -153,7 +155,7 @@ def _probed(
         dry_run: Only says what it would ask.
     """
     cached = settings.cache is not False
-    with as_asked(request):
+    with as_asked(request), judges_asked_alone(request, nobody=dry_run):
         plan = request.plan()
         if dry_run:
             return _estimated(request, plan, cached=cached)
@@ -189,8 +191,8 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
     if one.different < one.most:
         parts.append(f"at most {count(one.different, 'different question')}")
     about = "at most" if some else "about"
-    parts.append(priced(one.cost_usd, scripted=request.offline, bound=about))
-    return ", ".join(parts)
+    parts.append("price unknown" if one.cost_usd is None else f"{about} {money(one.cost_usd)}")
+    return ", ".join(parts) + (FREE if request.offline else "")
 
 
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:

@@ -12,7 +12,15 @@ import click
 
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
-from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked
+from evenhand.cli.study import (
+    FREE,
+    JudgeRequest,
+    Study,
+    as_asked,
+    ended,
+    judges_asked,
+    judges_asked_alone,
+)
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
@@ -132,7 +140,7 @@ def _tried(
     *,
     dry_run: bool = False,
 ) -> int:
-    with as_asked(request):
+    with as_asked(request), judges_asked_alone(request, nobody=dry_run):
         plan = request.plan()
         if dry_run or (file is None and not request.offline):
             _estimate(request, quiet=not dry_run)
@@ -150,7 +158,7 @@ def _refuse_keyless(request: TryoutRequest) -> None:
 
     for variant, models in request.lineup():
         for model in models:
-            if key := key_missing(model):
+            if key := key_missing(model, judges=True):
                 raise UsageError(
                     f"--try: {variant.name}: {NO_KEY.format(model.id)}", hint=set_key(key)
                 )
@@ -178,8 +186,8 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
                 calls += number
                 costs.append(cost)
     known = [cost for cost in costs if cost is not None]
-    whole = sum(known) if len(known) == len(costs) else None
-    line = f"about {count(calls, 'call')} to judges, {priced(whole, scripted=request.offline)}"
+    whole = money(sum(known)) if len(known) == len(costs) else "price unknown"
+    line = f"about {count(calls, 'call')} to judges, {whole}{FREE if request.offline else ''}"
     if quiet:
         tell(line)
         return
