@@ -21,7 +21,7 @@ from evenhand.core.document import as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
-from evenhand.core.wording.words import clip, count, number, paid, safe, seconds
+from evenhand.core.wording.words import clip, count, number, paid, safe, seconds, unlike_whole
 from evenhand.render.run import Run
 
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
@@ -262,7 +262,7 @@ class BatchReport(Run):
 
 def _cells(one: Summary) -> tuple[str, ...]:
     def number_or_dash(value: float | None) -> str:
-        return "–" if value is None or not math.isfinite(value) else f"{value:.3f}"
+        return "–" if value is None or not math.isfinite(value) else unlike_whole(value, 3)
 
     known = one.low is not None and one.high is not None
     return (

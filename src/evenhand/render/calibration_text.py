@@ -9,7 +9,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from evenhand.analysis.summaries.column_names import column_names
-from evenhand.analysis.summaries.rates import hundredths
+from evenhand.analysis.summaries.rates import hundredths, score_digits
 from evenhand.analysis.trust.agreement import AgreementStatistics, coefficient
 from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration, few_of_a_kind
@@ -31,10 +31,8 @@ from evenhand.core.wording.words import (
     columns,
     count,
     folded,
-    interval,
     padded,
     percent,
-    percents,
     safe,
     share_words,
     short_id,
@@ -133,12 +131,14 @@ def score_lines(judge: JudgeCalibration) -> Iterator[str]:
 
 def mean_words(mean: Estimate) -> str:
     """A mean with its interval: `4.10 [3.81–4.37]`."""
-    return f"{hundredths(mean.value)} [{hundredths(mean.low)}–{hundredths(mean.high)}]"
+    digits = score_digits(mean.low, mean.high)
+    value, low, high = (hundredths(each, digits) for each in (mean.value, mean.low, mean.high))
+    return f"{value} [{low}–{high}]"
 
 
 def rate(estimate: Estimate) -> str:
     """A rate with its interval: `71 % [65–77]`."""
-    return f"{percents(estimate.value, estimate.value)} [{interval(estimate.low, estimate.high)}]"
+    return share_words(estimate.value, estimate.value, estimate.low, estimate.high)
 
 
 def worth_line(judge: JudgeCalibration) -> str:

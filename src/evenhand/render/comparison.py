@@ -18,6 +18,7 @@ from evenhand.analysis.comparison.variants import (
     corrected_for,
     could_show,
     could_turn,
+    in_points,
     over,
     points,
     too_few,
@@ -300,10 +301,9 @@ def _pair(pair: tuple[str, str]) -> str:
 def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
     """The metric, the difference with its interval, and over what."""
     metric = _metric(result, pairs)
-    unit = " points" if result.data.rates else ""
     if result.difference_range is None:
         return f"{metric}: nothing to compare"
-    moved = f"{difference(result, result.difference_range)}{unit}"
+    moved = moved_by(result, result.difference_range)
     if result.withheld:
         return f"{metric}: {moved} over {over(result.data)} (paired)"
     if result.data.unscaled:
@@ -339,8 +339,7 @@ def amount(result: Compared, value: float) -> str:
     if math.isinf(value):
         return "-∞" if value < 0 else "+∞"
     if result.data.rates:
-        text = points(value)
-        return rounded(value * 100, 1, sign=True) if _narrow(result) and text != "0" else text
+        return points(value, 1 if _narrow(result) else 0)
     reach = (result.high - result.low) / 2
     largest = max(map(abs, result.difference_range or (0.0,)))
     scale = reach if 0 < reach < math.inf else largest or 1
@@ -357,6 +356,12 @@ def difference(result: Compared, ends: OpenNumber) -> str:
     return least if least == most else f"{least} to {most}"
 
 
+def moved_by(result: Compared, ends: OpenNumber) -> str:
+    """A difference with its unit."""
+    text = difference(result, ends)
+    return in_points(text) if result.data.rates else text
+
+
 def _narrow(result: Compared) -> bool:
     """Whether so much is known of a rate that tenths of a point say something."""
     return result.high - result.low < 0.05
@@ -365,10 +370,12 @@ def _narrow(result: Compared) -> bool:
 def p_value(p: float) -> str:
     """A p-value for people.
 
-    >>> p_value(0.00641), p_value(0.00001), p_value(1)
-    ('p = 0.006', 'p < 0.001', 'p = 1')
+    >>> p_value(0.00641), p_value(0.00001), p_value(0.9998), p_value(1)
+    ('p = 0.006', 'p < 0.001', 'p > 0.999', 'p = 1')
     """
-    return "p < 0.001" if p < 0.001 else "p = 1" if p == 1 else f"p = {p:.3f}"
+    if p < 0.001:
+        return "p < 0.001"
+    return "p = 1" if p == 1 else "p > 0.999" if p > 0.9994 else f"p = {p:.3f}"
 
 
 def _corrected_p(result: Compared) -> str:
@@ -389,7 +396,8 @@ def _metric(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
 
 def sized(result: Compared, size: float) -> str:
     """A size without its sign, with its unit."""
-    return amount(result, size).lstrip("+-") + (" points" if result.data.rates else "")
+    text = amount(result, size).lstrip("+-")
+    return in_points(text) if result.data.rates else text
 
 
 def because(result: Compared, comparison: ComparedRuns) -> str:
@@ -493,13 +501,10 @@ def level(result: Compared, ends: OpenNumber) -> str:
     """A mean of one side, or the two between which errors leave it, if any."""
     if any(map(math.isinf, ends)):
         return "unknown"
-    if result.data.rates and not (_narrow(result) and ends.least > 0 and ends.most < 1):
-        return percents(*ends)
     if result.data.rates:
-        least, most = (f"{rounded(end * 100, 1)} %" for end in ends)
-    else:
-        least, most = (f"{end:,.4g}" for end in ends)
-    return most if least == most else f"{least.removesuffix(' %')}–{most}"
+        return percents(*ends, digits=1 if _narrow(result) else 0)
+    least, most = (f"{end:,.4g}" for end in ends)
+    return most if least == most else f"{least}–{most}"
 
 
 def _short(name: str) -> str:
@@ -522,11 +527,13 @@ def html(comparison: ComparedRuns) -> str:
     for result in comparison.results:
         cells = ["–"] * 4
         if result.first_range and result.second_range and result.difference_range:
-            unit = " points" if result.data.rates else ""
             cells = [level(result, result.first_range), level(result, result.second_range)]
-            cells.append(difference(result, result.difference_range) + unit)
-            cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
-        cells += [f"{result.n:,}", p_value(result.p).removeprefix("p = ").removeprefix("p ")]
+            cells.append(moved_by(result, result.difference_range))
+            reach = f"{amount(result, result.low)} to {amount(result, result.high)}"
+            # As in a line: of what says nothing no interval is told, and no p.
+            cells.append("–" if result.withheld or result.data.unscaled else reach)
+        p = "–" if result.withheld else p_value(result.p).removeprefix("p = ").removeprefix("p ")
+        cells += [f"{result.n:,}", p]
         parts.append(f'<tr><th style="text-align:left">{_text(_metric(result, pairs))}</th>')
         parts += [f"<td>{_text(cell)}</td>" for cell in cells]
         parts.append(f"<td>{_colored(result.verdict)}</td></tr>")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.analysis.trust.power import ALIKE, JudgeWorth, Power
 from evenhand.analysis.trust.power_document import PowerSample, PowerWording
-from evenhand.core.wording.words import count, interval, percent, rounded, safe
+from evenhand.core.wording.words import count, percent, rounded, safe, share_words
 from evenhand.stats.variance_parts import FEWEST_UNITS
 
 
@@ -108,7 +108,7 @@ def _uncertainty(power: Power) -> Iterator[str]:
     for judge in pilot.again:
         yield (
             f"{safe(judge.metric)}: {safe(judge.model)}, asked again about the same output, gives another verdict in "
-            f"{percent(2 * judge.variance)} [{interval(2 * judge.low, min(1.0, 2 * judge.high))}] of pairs"
+            f"{share_words(*[2 * judge.variance] * 2, 2 * judge.low, min(1.0, 2 * judge.high))} of pairs"
         )
     if pilot.judges and not pilot.again:
         yield (

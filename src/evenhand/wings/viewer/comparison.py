@@ -63,13 +63,14 @@ def _question(whole: Comparison, metric: str, command: str) -> Question:
 def _row(result: Compared, whole: Comparison) -> ComparedRow:
     words = None
     if result.first_range and result.second_range and result.difference_range:
+        silent = bool(result.withheld) or result.data.unscaled
         words = ComparedWords(
             first=level(result, result.first_range),
             second=level(result, result.second_range),
             difference=difference(result, result.difference_range),
-            low=amount(result, result.low),
-            high=amount(result, result.high),
-            p=p_value(result.p),
+            low="" if silent else amount(result, result.low),
+            high="" if silent else amount(result, result.high),
+            p="" if result.withheld else p_value(result.p),
         )
     return ComparedRow(
         metric=result.metric,
