@@ -113,13 +113,14 @@ export function beside(value: number, ...bounds: readonly (number | null)[]): st
 
 /**
  * The same for a narrow place, in two digits after the point or, beside a narrow interval, in as many as `score_digits` has; as a whole
- * number only if it is one.
+ * number only if it is one, unless it is the end of an interval.
  */
-export function short(value: number | null | undefined, of?: Partial<Ends>): string {
+export function short(value: number | null | undefined, of?: Partial<Ends>, end = false): string {
   if (value === null || value === undefined || Number.isNaN(value) || Math.abs(value) >= 100) return number(value);
   const digits = scoreDigits(of);
   const text = rounded(value, digits);
   if (Math.abs(Number(text) - value) < 1e-9) return minus(String(Number(text)));
+  if (end) return minus(digits === 2 ? text : String(Number(text)));
   if (Number(text) === 0) return number(Number(value.toPrecision(1)));
   return Number.isInteger(Number(text)) ? number(value) : minus(digits === 2 ? text : String(Number(text)));
 }

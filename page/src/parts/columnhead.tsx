@@ -91,7 +91,7 @@ function Ends({ of }: { of: ColumnSummary["score"] }) {
   return (
     <>
       {middle(of, (value) => short(value, of))}
-      <span class="head-ends">{ends(of, (value) => short(value, of))}</span>
+      <span class="head-ends">{ends(of, (value) => short(value, of, true))}</span>
     </>
   );
 }

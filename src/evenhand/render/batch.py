@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,16 @@ from evenhand.core.document import as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
-from evenhand.core.wording.words import clip, count, number, paid, safe, seconds, unlike_whole
+from evenhand.core.wording.words import (
+    clip,
+    count,
+    counting,
+    number,
+    paid,
+    safe,
+    seconds,
+    unlike_whole,
+)
 from evenhand.render.run import Run
 
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
@@ -154,10 +164,11 @@ class BatchReport(Run):
                 name, *cells = _cells(one)
                 yield row([code(name).replace("|", "\\|"), *cells])
 
-        lines = [f"## {code(self.meta.title)}", "", *table(self.summary())]
-        for tag, summaries in self.by_tag().items():
-            lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(summaries)]
-        if worst := self.worst():
+        summaries = self.summary()
+        lines = [f"## {code(self.meta.title)}", "", *table(summaries)]
+        for tag, of_tag in self.by_tag().items():
+            lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(of_tag)]
+        if worst := self._worst(summaries, 5):
             lines += [
                 "",
                 "### worst",
@@ -186,10 +197,7 @@ class BatchReport(Run):
                 for i, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
             lines.append("  " + "   ".join([first, *rest]).rstrip())
-        # `overall` comes last. A case that is as good as the best is no example of the worst.
-        best = summaries[-1].most
-        worst = [one for one in self.worst(3) if one.overall != best]
-        if worst:
+        if worst := self._worst(summaries, 3):
             lines += ["", "  worst"]
             for one in worst:
                 why = next(iter(one.reasons.values()), "")
@@ -199,7 +207,9 @@ class BatchReport(Run):
         if inapplicable := self._inapplicable():
             lines += ["", "  does not apply"]
             for metric, reasons in inapplicable.items():
-                why = f"{metric}: {reasons[0]} ({count(len(reasons), 'case')})"
+                (reason, times), *others = Counter(reasons).most_common()
+                rest = f", and {len(reasons) - times:,} for other reasons" if others else ""
+                why = f"{metric}: {reason} ({count(times, 'case')}{rest})"
                 lines.append(f"    {clip(safe(why), 97)}")
         if errors := self.errors():
             lines += ["", "  errors"]
@@ -221,6 +231,11 @@ class BatchReport(Run):
         below = "".join(f"<pre>{escape(part)}</pre>" for part in rest[1:])
         return f"<p><b>{escape(head)}</b></p><table>{line(_HEADS, 'th')}{rows}</table>{below}"
 
+    def _worst(self, summaries: Sequence[Summary], n: int) -> list[ReportedCase]:
+        """The worst cases for a report: one that is as good as the best is no example of them."""
+        best = summaries[-1].most  # `overall` comes last
+        return [one for one in self.worst(n) if one.overall != best]
+
     def _inapplicable(self) -> dict[str, list[str]]:
         """Why metrics that have no number at all have none, case by case."""
         reasons = {one.metric: list[str]() for one in self.summary() if not one.n}
@@ -232,7 +247,7 @@ class BatchReport(Run):
 
     def _last_line(self) -> str:
         totals = self.totals()
-        parts = [f"{totals.failed:,} of {totals.trials:,} below a bound"]
+        parts = [f"{totals.failed:,} of {count(counting(totals), 'case')} missed a bound"]
         if totals.errors:
             parts.append(count(totals.errors, "error"))
         if self.meta.planned > totals.trials:

@@ -32,6 +32,7 @@ from evenhand.core.wording.words import (
     columns,
     count,
     folded,
+    p_value,
     padded,
     percents,
     rounded,
@@ -365,17 +366,6 @@ def moved_by(result: Compared, ends: OpenNumber) -> str:
 def _narrow(result: Compared) -> bool:
     """Whether so much is known of a rate that tenths of a point say something."""
     return result.high - result.low < 0.05
-
-
-def p_value(p: float) -> str:
-    """A p-value for people.
-
-    >>> p_value(0.00641), p_value(0.00001), p_value(0.9998), p_value(1)
-    ('p = 0.006', 'p < 0.001', 'p > 0.999', 'p = 1')
-    """
-    if p < 0.001:
-        return "p < 0.001"
-    return "p = 1" if p == 1 else "p > 0.999" if p > 0.9994 else f"p = {p:.3f}"
 
 
 def _corrected_p(result: Compared) -> str:

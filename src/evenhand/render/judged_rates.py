@@ -110,7 +110,10 @@ def _missed(miss: CorrectedMiss) -> str:
         number, least = f"{share} [{interval(one.low, one.high)}]", bound.worded(percent_as_written)
     else:
         mean = beside(one.value, *ends, digits=2, form="f")
-        number, least = f"{mean} [{hundredths(one.low)}–{hundredths(one.high)}]", str(bound)
+        number, least = (
+            f"{mean} [{hundredths(one.low, end=True)}–{hundredths(one.high, end=True)}]",
+            str(bound),
+        )
     otherwise = ""
     if miss.value != one.value:
         share = percent_beside(miss.value, *ends)

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.analysis.summaries.frames import Framed, Kinds, Table
-from evenhand.analysis.summaries.rates import hundredths
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
-from evenhand.core.wording.words import clip, count, money, safe, tokens, unlike_whole
+from evenhand.core.wording.words import clip, count, money, rounded, safe, tokens, unlike_whole
 from evenhand.scorers.metric import overall, overall_of
 
 METRICS: Kinds = {
@@ -209,7 +208,7 @@ def _number(one: Measured) -> str:
 
 
 def _interval(one: Measured) -> str:
-    return f"[{hundredths(one.interval[0])}, {hundredths(one.interval[1])}]" if one.interval else ""
+    return f"[{rounded(one.interval[0], 2)}, {rounded(one.interval[1], 2)}]" if one.interval else ""
 
 
 def _last_line(scored: Scored) -> str:

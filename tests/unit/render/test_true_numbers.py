@@ -15,6 +15,7 @@ from evenhand.analysis.summaries.rates import hundredths, mean_cell, rates, scor
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import beside, interval, percent_beside, rounded, share_within
 from evenhand.render.console import show
@@ -187,3 +188,29 @@ class TestScores:
         for suffix in (".md", ".json", ".csv", ".xml", ".html"):
             export(run, tmp_path / f"run{suffix}")
         assert ",1e+200," in (tmp_path / "run.csv").read_text("utf-8")
+
+
+class TestWhatIsLeftOut:
+    @pytest.mark.parametrize(
+        ("again", "words"), [("A", "more failures: "), ("N", "for other reasons")]
+    )
+    async def test_reasons_are_other_ones_only_if_none_was_told(
+        self, make_run: Make, again: str, words: str
+    ):
+        """Of two columns that fail for the same reason, the second has no room for it."""
+        whys = ["ABCDE", "FGHIJ", "KLM", again]
+        cells = [
+            result(
+                4 * case + variant,
+                case=f"c{case}",
+                variant=variant,
+                ok=case >= len(column),
+                outcomes=(Outcome(column[case], "fail", 0.0, ""),) if case < len(column) else (),
+            )
+            for case in range(6)
+            for variant, column in enumerate(whys)
+        ]
+        variants = [Variant(i, f"p{i}", "echo") for i in range(4)]
+        assert f"… and 4 {words}" in printed(await make_run(cells, variants)).replace(
+            "4 more failures for", "4 for"
+        )

@@ -29,6 +29,7 @@ from evenhand.core.wording.words import (
     interval,
     money,
     number,
+    rounded,
     seconds,
     share_within,
     unlike_whole,
@@ -285,7 +286,7 @@ def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def hundredths(value: float, digits: int = 2) -> str:
+def hundredths(value: float, digits: int = 2, *, end: bool = False) -> str:
     """A score for a table, rounded as rates are: `0.89` where they say `89 %`; as a whole number only if it is one.
 
     >>> hundredths(0.885), hundredths(0.0003), hundredths(0.9996), hundredths(1.0, 4), hundredths(-1e-17)
@@ -294,10 +295,12 @@ def hundredths(value: float, digits: int = 2) -> str:
     Args:
         value: The score.
         digits: So many after the point, of which zeros at the end are left out, but for two.
+        end: It is the end of an interval, which may be rounded to a whole number.
     """
     if abs(value) >= _LONG:
         return number(value)
-    whole, point, rest = unlike_whole(value, digits).partition(".")
+    text = rounded(value, digits) if end else unlike_whole(value, digits)
+    whole, point, rest = text.partition(".")
     return f"{whole}{point}{rest.rstrip('0'):0<2}" if point else whole
 
 
@@ -352,7 +355,9 @@ class Mean(Record, frozen=True):
             text: Writes a number; by default as a score.
             unknown: Stands in the place of an interval that nobody knows.
         """
-        text = text or partial(hundredths, digits=score_digits(self.low, self.high))
+        digits = score_digits(self.low, self.high)
+        end = text or partial(hundredths, digits=digits, end=True)
+        text = text or partial(hundredths, digits=digits)
         least, most = map(text, self.ends or (self.value, self.value))
         if self.ends and math.isnan(self.ends[0]):
             return f"{text(self.value)} ±?"
@@ -360,7 +365,7 @@ class Mean(Record, frozen=True):
         if self.low is None or self.high is None:
             return mean + unknown
         if self.on_scale or self.ends:
-            return f"{mean} [{text(self.low)}–{text(self.high)}]"
+            return f"{mean} [{end(self.low)}–{end(self.high)}]"
         return f"{mean} ±{text(self.high - self.value)}"
 
 

@@ -492,6 +492,17 @@ def count(number_: int, noun: str, plural: str = "") -> str:
     return f"{number_:,} {noun if number_ == 1 else plural or noun + 's'}"
 
 
+def p_value(p: float) -> str:
+    """A p-value for people.
+
+    >>> p_value(0.00641), p_value(0.00001), p_value(0.9998), p_value(1)
+    ('p = 0.006', 'p < 0.001', 'p > 0.999', 'p = 1')
+    """
+    if p < 0.001:
+        return "p < 0.001"
+    return "p = 1" if p == 1 else "p > 0.999" if p > 0.9994 else f"p = {p:.3f}"
+
+
 def tokens(tokens_in: int, tokens_out: int) -> str:
     """How many tokens went in and came out."""
     return f"{tokens_in:,} → {tokens_out:,} tokens"

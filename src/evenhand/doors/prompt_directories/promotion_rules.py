@@ -279,7 +279,7 @@ def _eval_words(row: Row) -> str:
     judges = row.get("judges")
     judged = [str(j) for j in judges] if isinstance(judges, list) else []
     n, passed = number(row, "trials") or 0, number(row, "trials_passed") or 0
-    words = f"{passed:g} of {n:g} trials passed"
+    words = f"{passed:g} of {count(int(n), 'trial')} passed"
     if answered:
         words += f"; answered by {', '.join(m + at(m) for m in answered)}"
     if judged:

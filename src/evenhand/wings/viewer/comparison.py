@@ -15,9 +15,9 @@ from evenhand.analysis.comparison.comparison_sides import Side, matched
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.json_shapes import finite
-from evenhand.core.wording.words import short_id
+from evenhand.core.wording.words import p_value, short_id
 from evenhand.render.comparing import Comparison, compare
-from evenhand.render.comparison import amount, because, difference, level, lines, p_value
+from evenhand.render.comparison import amount, because, difference, level, lines
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.history import changes_since
 from evenhand.wings.viewer.listing import summary_of

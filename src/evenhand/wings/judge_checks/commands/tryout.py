@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.analysis.comparison.variants import in_points, points
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
-from evenhand.core.wording.words import clip, count, folded, money, padded, percent, safe
-from evenhand.render.calibration_text import points, rate_or_dash
+from evenhand.core.wording.words import clip, count, folded, money, p_value, padded, percent, safe
+from evenhand.render.calibration_text import difference_words, rate_or_dash
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.tried import (
     CHOOSING,
@@ -269,7 +270,8 @@ def _could_show(compared: Comparison, outputs: int) -> str:
     """What so many outputs can show at all."""
     if compared.smallest is None:
         return f"{outputs} outputs like these show no difference, however large"
-    return f"{outputs} outputs show a difference of {compared.smallest * 100:.0f} points four times in five"
+    smallest = in_points(points(compared.smallest).removeprefix("+"))
+    return f"{outputs} outputs show a difference of {smallest} four times in five"
 
 
 def _rates(judge: JudgeTryout) -> Iterator[str]:
@@ -314,7 +316,7 @@ def _differences(judge: JudgeTryout) -> Iterator[str]:
 def _compared(compared: Comparison) -> str:
     if compared.difference is None:
         return "–"
-    return f"{points(compared.difference)}, p = {compared.p:.2g}"
+    return f"{difference_words(compared.difference)}, {p_value(compared.p)}"
 
 
 def _name(one: Tried) -> str:
