@@ -164,11 +164,10 @@ class BatchReport(Run):
                 name, *cells = _cells(one)
                 yield row([code(name).replace("|", "\\|"), *cells])
 
-        summaries = self.summary()
-        lines = [f"## {code(self.meta.title)}", "", *table(summaries)]
-        for tag, of_tag in self.by_tag().items():
-            lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(of_tag)]
-        if worst := self._worst(summaries, 5):
+        lines = [f"## {code(self.meta.title)}", "", *table(self.summary())]
+        for tag, summaries in self.by_tag().items():
+            lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(summaries)]
+        if worst := self.worst():
             lines += [
                 "",
                 "### worst",
@@ -197,7 +196,10 @@ class BatchReport(Run):
                 for i, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
             lines.append("  " + "   ".join([first, *rest]).rstrip())
-        if worst := self._worst(summaries, 3):
+        # `overall` comes last. A case that is as good as the best is no example of the worst.
+        best = summaries[-1].most
+        worst = [one for one in self.worst(3) if one.overall != best]
+        if worst:
             lines += ["", "  worst"]
             for one in worst:
                 why = next(iter(one.reasons.values()), "")
@@ -230,11 +232,6 @@ class BatchReport(Run):
         rows = "".join(line(_cells(one), "td") for one in self.summary())
         below = "".join(f"<pre>{escape(part)}</pre>" for part in rest[1:])
         return f"<p><b>{escape(head)}</b></p><table>{line(_HEADS, 'th')}{rows}</table>{below}"
-
-    def _worst(self, summaries: Sequence[Summary], n: int) -> list[ReportedCase]:
-        """The worst cases for a report: one that is as good as the best is no example of them."""
-        best = summaries[-1].most  # `overall` comes last
-        return [one for one in self.worst(n) if one.overall != best]
 
     def _inapplicable(self) -> dict[str, list[str]]:
         """Why metrics that have no number at all have none, case by case."""

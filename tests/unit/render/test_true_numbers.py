@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.runs import Make, result
@@ -12,16 +13,26 @@ from tests.runs import Make, result
 from evenhand import compare
 from evenhand.analysis.comparison.variants import in_points, points
 from evenhand.analysis.summaries.rates import hundredths, mean_cell, rates, scores
+from evenhand.analysis.trust.trust_rules import age
 from evenhand.core.requirement import PASSED, Bound, Requirement
-from evenhand.core.run import TrialResult
+from evenhand.core.run import AnswerDetails, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
-from evenhand.core.wording.words import beside, interval, percent_beside, rounded, share_within
+from evenhand.core.wording.words import (
+    beside,
+    interval,
+    p_value,
+    percent_beside,
+    rounded,
+    share_within,
+)
+from evenhand.render.calibration_text import difference_words
 from evenhand.render.console import show
 from evenhand.render.export import export
 from evenhand.render.outcome import outcome_lines
 from evenhand.render.requirements import requirement_lines
+from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import mean_of_sums, wilson
 from evenhand.store.runfile import RunFile
 
@@ -214,3 +225,31 @@ class TestWhatIsLeftOut:
         assert f"… and 4 {words}" in printed(await make_run(cells, variants)).replace(
             "4 more failures for", "4 for"
         )
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("p", "words"), [(0.0, "p < 0.001"), (4e-7, "p < 0.001"), (1.0, "p = 1")]
+    )
+    def test_no_p_value_is_written_as_nothing(self, p: float, words: str):
+        assert p_value(p) == words
+        difference = difference_words(Estimate(0.004, -0.0003, 0.01))
+        assert difference == "+0.4 points [-0.03, +1]"
+
+    @pytest.mark.parametrize(
+        ("before", "words"), [(0, "today"), (1, "1 day old"), (30, "30 days old")]
+    )
+    def test_an_age_is_in_days_of_the_calendar(self, before: int, words: str):
+        """What was labelled late yesterday isn't of today."""
+        midnight = datetime.now(UTC).astimezone().replace(hour=0, minute=0, second=30) - timedelta(
+            days=before
+        )
+        assert age(midnight.timestamp()) == words
+        assert age(midnight.timestamp() - 60) == (
+            "1 day old" if before == 0 else f"{before + 1} days old"
+        )
+
+    async def test_refused_answers_are_told_of_trials(self, make_run: Make):
+        """Of those in error some have no answer that could be counted."""
+        run = await make_run([result(0, answer=AnswerDetails(refused=True)), result(1, ok=None)])
+        assert "! the answer of 1 of 2 trials was refused" in printed(run)
