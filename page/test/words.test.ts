@@ -15,7 +15,7 @@ test("a rate is told of its trials, and how many cases they are of", () => {
 
 test("a share beside a narrow interval has as many digits, so that it lies in it", () => {
   assert.equal(passed({ least: 0.999, most: 0.999, low: 0.9943, high: 0.9998, n: 1000 }), "99.9 % [99.4–100.0] passed · 1,000 cases");
-  assert.deepEqual([percent(0.9999, 1), percent(0.0001, 1), percent(1, 1)], ["99.99 %", "0.01 %", "100 %"]);
+  assert.deepEqual([percent(0.9999, 1), percent(0.0001, 1), percent(1, 1), percent(1 - 1e-16), percent(1e-17)], ["99.99 %", "0.01 %", "100 %", "100 %", "0 %"]);
   for (const share of [0.0003, 0.001, 0.3014, 0.999, 0.99997]) {
     const [low, high] = [Math.max(0, share - 0.004), Math.min(1, share + 0.004)];
     const [start, end] = interval(low, high).split("–").map(Number);

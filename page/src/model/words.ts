@@ -30,7 +30,7 @@ export function spent(usd: number | null, replies: Replies): string {
 
 /** A share as a percentage, whole as a rule, never rounded to all or nothing when it is not. */
 export function percent(share: number, digits = 0): string {
-  if (share === 0 || share === 1) return `${share * 100} %`;
+  for (const whole of [0, 1]) if (Math.abs(share - whole) < 1e-12) return `${whole * 100} %`;
   for (let after = digits; after < (digits ? 17 : 1); after++) {
     const text = rounded(share * 100, after);
     if (Number(text) !== 0 && Number(text) !== 100) return `${text} %`;

@@ -313,11 +313,12 @@ def paid(usd: float | None, *, scripted: bool) -> str:
 def percent(share: float, digits: int = 0) -> str:
     """A share as a percentage, whole as a rule, never rounded to all or nothing when it is not.
 
-    >>> percent(7 / 8), percent(0.999), percent(0.0001), percent(1), percent(0.9996, 1)
+    >>> percent(7 / 8), percent(0.999), percent(0.0001), percent(1 - 1e-16), percent(0.9996, 1)
     ('88 %', '99 %', '1 %', '100 %', '99.96 %')
     """
-    if share in (0, 1):
-        return f"{int(share) * 100} %"
+    for whole in (0, 1):
+        if abs(share - whole) < RESIDUE:
+            return f"{whole * 100} %"
     texts = (rounded(share * 100, after) for after in range(digits, 17 if digits else 1))
     # More digits where there are some; a whole percentage is the nearest one that is neither.
     text = next((text for text in texts if float(text) not in (0, 100)), "")
