@@ -481,7 +481,7 @@ def _told_apart(
     ends = [end for end in bounds if end is not None]
     # What floats leave of a sum is no difference, so the number is the bound.
     if same := next((end for end in ends if math.isclose(value, end, rel_tol=1e-12)), None):
-        return as_written(same)
+        return text(digits) if float(text(digits)) == same else as_written(same)
     each = map(text, range(digits, digits + 18))
     return next(
         (t for t in each if all((float(t) - end) * (value - end) > 0 for end in ends)), text(digits)

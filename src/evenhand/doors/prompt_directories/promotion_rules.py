@@ -245,7 +245,7 @@ def _eval_gates(prompt: PromptFolder, evidence: Evidence) -> list[Gate]:
         checked.append(Gate("trials", trials >= asks.min_n, what))
     if asks.at_least:
         low = number(row, "interval", 0) or 0.0
-        rate = f"at least {beside(low, asks.at_least, digits=3)} (95 %)"
+        rate = f"at least {beside(low, asks.at_least, digits=3, form='f')} (95 %)"
         what = f"the latest eval's pass rate is {rate}, wanted {as_written(asks.at_least)}"
         checked.append(Gate("interval", low >= asks.at_least, what))
     if asks.max_reruns is not None:

@@ -104,7 +104,7 @@ def test_only_a_guardrail_that_blocks_excuses_what_failed(guard: str, state: str
         (0.8996, 0.9, "score 0.8996 < 0.9"),
         (0.5, 0.9, "score 0.50 < 0.9"),
         (0.9004, 0.9, "score 0.9004 ≥ 0.9"),
-        (0.9, 0.9, "score 0.9 ≥ 0.9"),
+        (0.9, 0.9, "score 0.90 ≥ 0.9"),
     ],
 )
 def test_a_mean_reads_as_what_it_is_beside_its_threshold(
