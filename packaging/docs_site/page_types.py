@@ -45,6 +45,7 @@ WORDS: Mapping[str, Any] = {
 """Words that have a name on the page."""
 RECORDS: Mapping[str, type[Struct]] = {
     "Interval": shapes.Interval,
+    "MeanShape": shapes.MeanShape,
     "RateInterval": shapes.RateShape,
     "Totals": Totals,
     "RunSummary": shapes.RunSummary,

@@ -14,7 +14,7 @@ import { missingOf, missingSaid } from "../src/model/missing";
 import { asking, plotOf, questionOf } from "../src/model/plot";
 import { parse } from "../src/model/query";
 import { axisOf, marksOf, shadeOf, tiled } from "../src/model/scatter";
-import { bestFirst, measuresOf, rowsOf, seriesOf, sidesOf, written, type Series } from "../src/model/series";
+import { bestFirst, measuresOf, rowsOf, markOf, seriesOf, sidesOf, written, type Series } from "../src/model/series";
 import { snapshot } from "../src/model/snapshot";
 import { Table } from "../src/model/table";
 
@@ -137,6 +137,33 @@ test("a cluster counts once in rates and means, whatever the repeats and errors 
   assert.deepEqual([all.least, all.most, all.low, all.high], [rate!.least, rate!.most, rate!.low, rate!.high]);
   const { rate: alone } = summaries(tableOf(trials, ["a", "b", "c"]), COLUMNS, every)[0]!;
   assert.deepEqual(rounded([alone!.least, alone!.n]), rounded([1.25 / 3, 3]));
+});
+
+test("a metric's mean is open where a trial is in error, or an expectation that gives it, in heads as in charts", () => {
+  const rating = { name: "rating:clarity", metric: true };
+  const [head, sure] = summaries(table, COLUMNS, every).map(({ metrics }) => metrics.find(({ name }) => name === "rating:clarity")!);
+  const [chart] = seriesOf(table, COLUMNS, rating, every);
+  assert.deepEqual(rounded(head!.open!), rounded([(0.7 + 0.1) / 3, (0.7 + 0.6 + 1) / 3]));
+  assert.deepEqual(head!.open, chart!.mean!.open);
+  assert.equal(markOf(chart!), null);
+  assert.equal(sure!.open, undefined);
+  const partly = tableOf([[0, 0, 0, "p", 0.5], [1, 0, 0, "f", null]], ["a", "b"]);
+  assert.equal(seriesOf(partly, COLUMNS, rating, every)[0]!.mean!.open, undefined);
+  const block = { rows: [], index: [], row: [], variant: [], repeat: [], outcome: "", score: [], latency: [], cost: [], tokens_in: [], tokens_out: [], calls: [], cached: [], met: [], asked: [], error: [], failing: [], output: [], cluster: [], metrics: {} };
+  partly.add({ ...block, open: { "rating:clarity": [-1] } } as unknown as Block);
+  const [open] = seriesOf(partly, COLUMNS, rating, every);
+  assert.deepEqual([open!.mean!.open, open!.errors, open!.without], [[0.25, 0.75], 1, 0]);
+  assert.deepEqual(summaries(partly, COLUMNS, every)[0]!.metrics[0]!.open, [0.25, 0.75]);
+});
+
+test("a score is open where a trial has a verdict and none, and times are not where a trial is in error", () => {
+  const trials: Trial[] = [[0, 0, 0, "p", 1], [1, 0, 0, "f", null], [2, 0, 0, "n", null]];
+  const failed = tableOf(trials, ["a", "b", "c"]);
+  const column = [{ index: 0, scales: { "": [0, 1] } } as unknown as Variant, COLUMNS[1]!];
+  assert.deepEqual(summaries(failed, column, every)[0]!.score!.open, [0.5, 1]);
+  assert.deepEqual(seriesOf(failed, column, SCORE, every)[0]!.mean!.open, [0.5, 1]);
+  const [errored] = seriesOf(table, COLUMNS, { name: "latency", metric: false }, every);
+  assert.equal(errored!.mean!.open, undefined);
 });
 
 test("the best column is first, of times the fastest, and one without a number last", () => {

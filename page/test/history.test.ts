@@ -10,7 +10,7 @@ const run = (id: string, created_at: number, more: Partial<RunSummary> = {}): Ru
   ({ id, created_at, title: "t", source: "/a", problem: "", totals: { trials: 1 }, ...more }) as RunSummary;
 const column = (name: string, least: number | null, means: Record<string, number> = {}): MeasuredColumn => ({
   name, least, most: least, low: null, high: null, partial: false,
-  means: Object.fromEntries(Object.entries(means).map(([of, value]) => [of, { value, low: value - 0.25, high: value + 0.5, n: 9 }])),
+  means: Object.fromEntries(Object.entries(means).map(([of, value]) => [of, { least: value, most: value, low: value - 0.25, high: value + 0.5, n: 9 }])),
 });
 
 test("runs of the same source stand together, oldest first, whatever they are called", () => {
@@ -48,6 +48,13 @@ test("what a judge is right on of the canaries stands beside what it passes, wha
   const two = canaryLines([...points, said("1", "other", null)], runs, "!m");
   assert.deepEqual(two.map(({ name }) => name), ["j-1: right on canaries", "j-1: passes in the run", "j-2: right on canaries", "j-2: passes in the run", "other: passes in the run"]);
   assert.deepEqual(rangeOf(two, "!m"), [0, 1]);
+});
+
+test("a mean that errors leave open is a range, and one that may be anything is no point", () => {
+  const open = (least: number | null, most: number | null) => ({ name: "a", least: null, most: null, low: null, high: null, partial: false, means: { "~m": { least, most, low: 0, high: 1, n: 9 } } }) as MeasuredColumn;
+  const [line] = linesOf([[open(0.2, 0.6)], [open(null, null)], [open(0.5, 0.5)]], "~m");
+  assert.deepEqual(line!.points.map((point) => [point.at, point.least, point.most, isOpen(point)]), [[0, 0.2, 0.6, true], [2, 0.5, 0.5, false]]);
+  assert.deepEqual(rangeOf([{ name: "a", points: [{ at: 0, least: 1, most: 7, low: null, high: null }] }], "~m"), [0, 8]);
 });
 
 test("a line has a point for each run that has the number, and no other", () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apart } from "../src/model/summary";
 import { rateFrom } from "../src/model/rate";
-import { mean, minus, money, number, paid, passed, percent, percents, rate, rounded, seconds, sentences, short, signed, spent, when } from "../src/model/words";
+import { asWritten, beside, interval, mean, minus, money, number, paid, passed, percent, percents, rate, rounded, seconds, sentences, short, signed, spent, when } from "../src/model/words";
 
 test("a rate is told of its trials, and how many cases they are of", () => {
   assert.equal(passed({ least: 0.625, most: 0.625, low: 0.43, high: 0.79, n: 8 }), "63 % [43–79] passed · 8 cases");
@@ -11,6 +11,27 @@ test("a rate is told of its trials, and how many cases they are of", () => {
   assert.equal(rate({ least: 0.5, most: 0.9, low: 0.32, high: 0.97, n: 10 }), "50–90 % [32–97], 10 cases");
   assert.equal(percents({ least: 0.901, most: 0.902 }), "90 %"); // where both ends print alike, one number
   assert.equal(percents({ least: 0.001, most: 0.999 }), "1–99 %");
+});
+
+test("a share beside a narrow interval has as many digits, so that it lies in it", () => {
+  assert.equal(passed({ least: 0.999, most: 0.999, low: 0.9943, high: 0.9998, n: 1000 }), "99.9 % [99.4–100.0] passed · 1,000 cases");
+  assert.deepEqual([percent(0.9999, 1), percent(0.0001, 1), percent(1, 1), percent(1 - 1e-16), percent(1e-17)], ["99.99 %", "0.01 %", "100 %", "100 %", "0 %"]);
+  for (const share of [0.0003, 0.001, 0.3014, 0.999, 0.99997]) {
+    const [low, high] = [Math.max(0, share - 0.004), Math.min(1, share + 0.004)];
+    const [start, end] = interval(low, high).split("–").map(Number);
+    const middle = Number(percents({ least: share, most: share, low, high }).slice(0, -2));
+    assert.ok(start! <= middle && middle <= end!, `${share}`);
+  }
+});
+
+test("a number that missed its bound does not read as one that kept it", () => {
+  assert.deepEqual([beside(0.89996, 0.9, null), beside(0.5, 0.9), beside(0.9, 0.9), beside(0.1 + 1e-17, 0.1), beside(0.100004, null, 0.1)], ["0.89996", "0.5", "0.9", "0.1", "0.100004"]);
+  assert.deepEqual([asWritten(0.8999999), asWritten(-0.5), asWritten(1 / 3)], ["0.8999999", "−0.5", "0.333333333333"]);
+});
+
+test("a score is a whole number only if it is one, and has more digits beside a narrow interval", () => {
+  assert.deepEqual([short(0.9996), short(1), short(4.999)], ["0.9996", "1", "4.999"]);
+  assert.deepEqual([short(0.9999, { low: 0.99943, high: 0.99998 }), short(1, { low: 0.9996, high: 1 }), short(0.5, { low: 0.4, high: 0.6 })], ["0.9999", "1", "0.5"]);
 });
 
 test("one number is rounded alike as a rate and as a score, halves up", () => {
@@ -32,7 +53,7 @@ test("a rate that was sent with its ends, or with one value, is the same; an ope
 
 test("in a narrow place a number has two digits after the point, and is never nothing where it is something", () => {
   const said = [0.8833, 0.9, 0.997, 0.1 + 0.2, 0.004, -0.0917, 0, 87.5, 1234.5, 1e-9, NaN].map(short);
-  assert.deepEqual(said, ["0.88", "0.9", "1.00", "0.3", "0.004", "−0.09", "0", "87.5", "1235", "1e−09", "–"]);
+  assert.deepEqual(said, ["0.88", "0.9", "0.997", "0.3", "0.004", "−0.09", "0", "87.5", "1235", "1e−09", "–"]);
 });
 
 test("an interval on a known scale is written from end to end, Student's in two numbers, none where it is not known", () => {

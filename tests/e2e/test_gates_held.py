@@ -84,7 +84,7 @@ def test_the_whole_way_from_a_draft_to_ready_is_open_to_honest_evidence(evenhand
     assert "✓ uses: 10 of 10 distinct verified sends of this prompt as it is now, to" in ended.err
     assert "anthropic:claude-haiku-4-5 at 127.0.0.1:" in ended.err
     assert (
-        "✓ eval: passed; 1 of 1 trials passed; answered by anthropic:claude-haiku-4-5 at"
+        "✓ eval: passed; 1 of 1 trial passed; answered by anthropic:claude-haiku-4-5 at"
         in ended.err
     )
     assert "the first full run of this content" in ended.err

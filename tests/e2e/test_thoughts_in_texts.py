@@ -104,7 +104,7 @@ def check_alike(result: Run) -> None:
     assert {name: got for name, got in outcomes.items() if got != outcomes["alone"]} == {}
     assert result.without_thoughts() == [len(outcomes) - 1]
     assert (
-        f"{len(outcomes) - 1} of {len(outcomes)} answers were scored without the thoughts"
+        f"the answers of {len(outcomes) - 1} of {len(outcomes)} trials were scored without the thoughts"
         in str(result)
     )
 

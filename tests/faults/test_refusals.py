@@ -98,8 +98,10 @@ def test_every_vendors_block_is_a_refusal_and_no_error(
         assert asked.count(way) == 5
     errors = [trial["error"]["slug"] for trial in trials if trial["variant"]["model"] == "mine"]
     assert errors == ["bad-request"] * 5
-    assert "25 of 30 answers were refused: azure 5 of 5, gateway 5 of 5" in ended.stdout
-    assert "25 of 30 answers were refused" in evals.run("show", "--no-table").stdout
+    assert (
+        "the answers of 25 of 30 trials were refused: azure 5 of 5, gateway 5 of 5" in ended.stdout
+    )
+    assert "the answers of 25 of 30 trials were refused" in evals.run("show", "--no-table").stdout
 
 
 @pytest.mark.thorough(after=8)

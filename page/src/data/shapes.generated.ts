@@ -14,6 +14,15 @@ export interface Interval {
   readonly n: number;
 }
 
+/** A mean over `n` cases with the ends of its 95 % interval; null where an end is not known. Trials in error leave it between `least` and `most`: null where they may have had any value. */
+export interface MeanShape {
+  readonly least: number | null;
+  readonly most: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+}
+
 /** A pass rate over `n` cases, each of which counts once, with its 95 % interval. Trials in error may have passed or failed: they leave it between `least` and `most`, and `value` is null where the two differ. */
 export interface RateInterval {
   readonly value: number | null;
@@ -266,6 +275,8 @@ export interface Block {
   readonly output: readonly number[];
   /** Scores by metric, and null where a cell has none. */
   readonly metrics: Readonly<Record<string, readonly (number | null)[]>>;
+  /** By metric the cells of the block that lack it because of an error, although they have a verdict. */
+  readonly open: Readonly<Record<string, readonly number[]>>;
 }
 
 /** What a matrix cell shows of a trial. */
@@ -495,9 +506,10 @@ export interface ComparedWords {
   readonly first: string;
   readonly second: string;
   readonly difference: string;
+  /** The ends of its interval; empty where nothing can be said of it. */
   readonly low: string;
   readonly high: string;
-  /** `p = 0.016` */
+  /** `p = 0.016`; empty where nothing can be concluded. */
   readonly p: string;
 }
 
@@ -652,7 +664,7 @@ export interface MeasuredColumn {
   /** The ends of its interval. */
   readonly low: number | null;
   readonly high: number | null;
-  readonly means: Readonly<Record<string, Interval>>;
+  readonly means: Readonly<Record<string, MeanShape>>;
   /** The run is so large that its metrics were not read. */
   readonly partial: boolean;
 }

@@ -96,13 +96,14 @@ function pointOf(column: MeasuredColumn, measure: string, at: number): Point | u
     return least === null || most === null ? undefined : { at, least, most, low, high };
   }
   const mean = Object.hasOwn(column.means, measure) ? column.means[measure]! : undefined;
-  return mean === undefined ? undefined : { at, least: mean.value, most: mean.value, low: mean.low, high: mean.high };
+  if (mean === undefined || mean.least === null || mean.most === null) return undefined; // an error may have had any value
+  return { at, least: mean.least, most: mean.most, low: mean.low, high: mean.high };
 }
 
 /** From where to where the axis goes: shares from 0 to 1, anything else from one round number to another. */
 export function rangeOf(lines: readonly Line[], measure: string): readonly [low: number, high: number] {
   if (measure === "passed" || measure.startsWith("!")) return [0, 1];
-  const values = lines.flatMap(({ points }) => points.flatMap(({ least, low, high }) => [least, low ?? least, high ?? least]));
+  const values = lines.flatMap(({ points }) => points.flatMap(({ least, most, low, high }) => [least, most, low ?? least, high ?? most]));
   const [low, high] = [Math.min(...values), Math.max(...values)];
   if (values.length === 0) return [0, 1];
   const step = roundStep((high - low || Math.abs(high) || 1) / TICKS);

@@ -35,6 +35,13 @@ function openOf(sums: Sums, scale: Scale): { readonly open?: Scale } {
   return some(sums.errors) ? { open: both(sums, scale, (means) => means.reduce((sum, mean) => sum + mean, 0) / means.length) as Scale } : {};
 }
 
+/** The same without its interval, which takes longer than all else. */
+export function meanAlone(sums: Sums, scale: Scale | undefined): Mean | null {
+  const { value, n, low, high } = middleOf(sums);
+  if (n === 0) return null;
+  return { value, low: null, high: null, n, ...openOf(sums, scale ?? (n < FEWEST || low === high ? [NaN, NaN] : [low, high])) };
+}
+
 /** A mean without its interval, of a run that stopped as soon as it was decided: none allows for that. */
 export function looked(mean: Mean | null, stopped: boolean): Mean | null {
   return mean === null || !stopped ? mean : { ...mean, low: null, high: null };

@@ -57,7 +57,8 @@ export function rowsOf(table: Table, chosen: Uint8Array): Uint8Array {
 }
 
 /** Each column's values, over the rows that count. */
-export function seriesOf(table: Table, columns: readonly Variant[], { name, metric }: Measured, rows: Uint8Array, stopped = false): Series[] {
+export function seriesOf(table: Table, columns: readonly Variant[], measure: Measured, rows: Uint8Array, stopped = false): Series[] {
+  const { name, metric } = measure;
   const all = measured(table, { name, metric, column: -1 }, {});
   const passed = !metric && name === "passed";
   const found = Array.from({ length: table.variantCount }, () => ({
@@ -70,10 +71,11 @@ export function seriesOf(table: Table, columns: readonly Variant[], { name, metr
     const value = all[i]!;
     column.cluster[row] = table.cluster[i]!;
     if (Number.isNaN(value)) {
-      if (table.outcome[i] === ERROR) {
-        column.errors++;
-        column.broken[row]!++;
-      } else column.without++;
+      // An error says nothing of time, money and tokens, but may have scored anything.
+      const open = passed ? table.outcome[i] === ERROR : table.isOpen(i, measure);
+      if (open) column.broken[row]!++;
+      if (table.outcome[i] === ERROR || (open && metric)) column.errors++;
+      else column.without++;
       continue;
     }
     if (column.n === column.values.length) {
@@ -91,6 +93,12 @@ export function seriesOf(table: Table, columns: readonly Variant[], { name, metr
     for (let row = 0; row < sums.length; row++) sums[row] = sizes[row] ? sums[row]! / sizes[row]! : NaN;
     return { values: values.subarray(0, n), means: sums, mean, rate, errors, without };
   });
+}
+
+/** Where the mean of a column is drawn, or its rate; one that errors leave open has no place. */
+export function markOf({ mean: of, rate: share }: Pick<Series, "mean" | "rate">): Mean | null {
+  if (share === undefined) return of === null || of.open === undefined || of.open[0] === of.open[1] ? of : null;
+  return share.least === share.most ? { value: share.least, low: share.low, high: share.high, n: share.n } : null;
 }
 
 /** Columns by the middle of what they came to, the best first: of time, money and tokens the least. Those without a number come last. */

@@ -2,9 +2,9 @@
 import type { Head, Variant } from "../data/source";
 import type { Scale } from "./bounded";
 import { together, type Sums } from "./clusters";
-import { looked, meanOf, middleOf, type Mean } from "./mean";
+import { looked, meanAlone, meanOf, type Mean } from "./mean";
 import { rateOf, type Rate } from "./rate";
-import { scaleIn } from "./scale";
+import { declaredIn, knownScale, scaleIn } from "./scale";
 import { ERROR, FAIL, NOT_APPLICABLE, PASS, type Table } from "./table";
 import { count, grouped } from "./words";
 
@@ -25,7 +25,7 @@ export interface ColumnSummary {
   /** null: a price is not known. */
   readonly cost: number | null;
   /** The mean of each metric over its `n` cases, in the order of the run; without those that the column has no number for. */
-  readonly metrics: readonly { readonly name: string; readonly value: number; readonly n: number }[];
+  readonly metrics: readonly (Mean & { readonly name: string })[];
 }
 
 /** By row, for one column: sums, and of how many trials. */
@@ -65,7 +65,7 @@ class Tally {
   constructor(rows: number) {
     [this.passed, this.failed, this.errors, this.cluster] = [new Int32Array(rows), new Int32Array(rows), new Int32Array(rows), new Int32Array(rows)];
     // An error may have scored anything, but says nothing of time.
-    [this.scores, this.latencies] = [new RowSums(rows, this.errors, this.cluster), new RowSums(rows, new Int32Array(), this.cluster)];
+    [this.scores, this.latencies] = [new RowSums(rows, new Int32Array(rows), this.cluster), new RowSums(rows, new Int32Array(), this.cluster)];
   }
 }
 
@@ -83,7 +83,8 @@ export function summaries(table: Table, columns: readonly Variant[], rows: Uint8
     if (came === PASS) tally.passed[row]!++;
     else if (came === FAIL) tally.failed[row]!++;
     else if (came === ERROR) tally.errors[row]!++;
-    tally.scores.add(row, score[i]!);
+    if (Number.isNaN(score[i]!) && table.isOpen(i, SCORE)) tally.scores.errors[row]!++;
+    else tally.scores.add(row, score[i]!);
     tally.latencies.add(row, latency[i]!);
     tally.met += met[i]!;
     tally.asked += asked[i]!;
@@ -92,19 +93,26 @@ export function summaries(table: Table, columns: readonly Variant[], rows: Uint8
     tally.calls += calls[i]!;
     tally.cost += cost[i]!; // NaN once one is not known
   }
-  const metrics = table.metricNames.slice(0, METRICS).map((name) => ({ name, means: metricMeans(table, name, rows, tallies) }));
+  const metrics = table.metricNames.slice(0, METRICS).map((name) => ({ name, means: metricMeans(table, columns, name, rows, tallies) }));
   return tallies.map((tally, i) => ({
     ...summary(tally, scaleIn(table, columns[i], SCORE), stopped),
-    metrics: metrics.flatMap(({ name, means }) => (means[i]!.n === 0 ? [] : [{ name, value: means[i]!.value, n: means[i]!.n }])),
+    metrics: metrics.flatMap(({ name, means }) => (means[i] === null ? [] : [{ name, ...means[i]! }])),
   }));
 }
 
 /** By column the mean of a metric over cases. Its interval is in the charts: to work it out for all of them takes too long. */
-function metricMeans(table: Table, name: string, rows: Uint8Array, tallies: readonly Tally[]): readonly { readonly value: number; readonly n: number }[] {
-  const sums = tallies.map(({ cluster }) => new RowSums(rows.length, new Int32Array(), cluster));
+function metricMeans(table: Table, columns: readonly Variant[], name: string, rows: Uint8Array, tallies: readonly Tally[]): readonly (Mean | null)[] {
+  const sums = tallies.map(({ cluster }) => new RowSums(rows.length, new Int32Array(rows.length), cluster));
+  const seen = tallies.map((): [number, number] => [Infinity, -Infinity]);
   const values = table.metric(name)!;
-  for (let i = 0; i < table.size; i++) if (rows[table.row[i]!] === 1) sums[table.variant[i]!]!.add(table.row[i]!, values[i]!);
-  return sums.map((each) => middleOf(together(each, each.cluster)));
+  for (let i = 0; i < table.size; i++) {
+    const [value, row, variant] = [values[i]!, table.row[i]!, table.variant[i]!];
+    if (!Number.isNaN(value)) seen[variant] = [Math.min(seen[variant]![0], value), Math.max(seen[variant]![1], value)];
+    if (rows[row] !== 1) continue;
+    if (Number.isNaN(value) && table.isOpen(i, { name, metric: true })) sums[variant]!.errors[row]!++;
+    else sums[variant]!.add(row, value);
+  }
+  return sums.map((each, i) => meanAlone(together(each, each.cluster), knownScale(declaredIn(columns[i], { name, metric: true }), seen[i]!)));
 }
 
 const METRICS = 24; // of which the heads have means: more are no longer read

@@ -71,6 +71,8 @@ export class Table {
     cluster: new Numbers(Int32Array),
   };
   private readonly metrics = new Map<string, Numbers<Float64Array>>();
+  /** By metric the trials in which what gives it is in error. */
+  private readonly open = new Map<string, Set<number>>();
   /** By row × variant: the cell's first trial; by trial: the cell's next one; by place in the plan: the trial. -1: none. */
   private first = new Int32Array();
   private next = new Int32Array();
@@ -100,6 +102,12 @@ export class Table {
   /** A metric's score by trial, NaN where a trial has none; undefined for a metric that no trial has. */
   metric(name: string): Float64Array | undefined {
     return this.metrics.get(name)?.values;
+  }
+
+  /** Whether a trial that has no number for this lacks it because of an error: it may have come to anything. */
+  isOpen(trial: number, { name, metric }: { readonly name: string; readonly metric: boolean }): boolean {
+    if (metric) return this.outcome[trial] === ERROR || this.open.get(name)?.has(trial) === true;
+    return name === "score" && this.outcome[trial] !== NOT_APPLICABLE;
   }
 
   /** The trials of a cell, by repeat; empty for one that has not been settled. */
@@ -157,6 +165,11 @@ export class Table {
         this.metricNames.push(name);
       }
       column.put(at, scores);
+    }
+    for (const [name, cells] of Object.entries(block.open ?? {})) {
+      const trials = this.open.get(name) ?? new Set();
+      this.open.set(name, trials);
+      for (const cell of cells) trials.add(at + cell);
     }
     for (const [name, column] of this.metrics) {
       if (!Object.hasOwn(block.metrics, name)) column.fill(at, at + n);

@@ -28,12 +28,14 @@ export function spent(usd: number | null, replies: Replies): string {
   return { scripted: "replies scripted", unknown: "cost unknown", "–": "" }[said] ?? `${said} spent`;
 }
 
-/** A share as a whole percentage, never rounded to all or nothing when it is not. */
-export function percent(share: number): string {
-  let whole = Number(rounded(share * 100));
-  if (whole === 100 && share < 1) whole = 99;
-  if (whole === 0 && share > 0) whole = 1;
-  return `${whole} %`;
+/** A share as a percentage, whole as a rule, never rounded to all or nothing when it is not. */
+export function percent(share: number, digits = 0): string {
+  for (const whole of [0, 1]) if (Math.abs(share - whole) < 1e-12) return `${whole * 100} %`;
+  for (let after = digits; after < (digits ? 17 : 1); after++) {
+    const text = rounded(share * 100, after);
+    if (Number(text) !== 0 && Number(text) !== 100) return `${text} %`;
+  }
+  return share > 0.5 ? "99 %" : "1 %";
 }
 
 /** A share as it was written: as a percentage in all of its digits. */
@@ -41,21 +43,32 @@ export function percentWritten(share: number): string {
   return `${Number((share * 100).toPrecision(10))} %`;
 }
 
-/** A share that errors may leave open: as a percentage, or as the two between which it lies. */
-export function percents({ least, most }: Span): string {
-  const [low, high] = [percent(least), percent(most)];
+/** A share that errors may leave open: as a percentage, or as the two between which it lies; in as many digits as its interval, if there is one. */
+export function percents({ least, most, low: start, high: end }: Span & Partial<Ends>): string {
+  const digits = typeof start === "number" && typeof end === "number" ? digitsWithin(start, end) : 0;
+  const [low, high] = [percent(least, digits), percent(most, digits)];
   return low === high ? high : `${low.slice(0, -2)}–${high}`;
 }
 
 /** The ends of an interval of shares as percentages, a digit more where it is narrow; never rounded to certainty. */
 export function interval(low: number, high: number): string {
-  const digits = high - low >= 0.02 ? 0 : 1;
+  const digits = digitsWithin(low, high);
   let start = rounded(low * 100, digits);
   let end = rounded(high * 100, digits);
   if (Number(start) >= 100 && low < 1) start = "99.9";
   if (Number(end) <= 0 && high > 0) end = "0.1";
   if (high >= 1) end = "100";
   return `${low <= 0 ? "0" : start}–${end}`;
+}
+
+interface Ends {
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** How many digits after the point of a percentage an interval can tell apart. */
+function digitsWithin(low: number, high: number): number {
+  return high - low >= 0.02 ? 0 : 1;
 }
 
 /** A duration; `–` for one that is not known. */
@@ -81,12 +94,40 @@ export function number(value: number | null | undefined): string {
   return `${minus(String(Number(digits)))}e${sign}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
-/** The same for a narrow place, in two digits after the point; one that would be nothing in them keeps its first digit. */
-export function short(value: number | null | undefined): string {
+/** A number that somebody wrote, such as a bound, in all of its digits. */
+export function asWritten(value: number): string {
+  return minus(String(Number(value.toPrecision(12))));
+}
+
+/** A score that is read beside its bounds: in as many digits as tell on which side of each it is; as `beside` of the command line. */
+export function beside(value: number, ...bounds: readonly (number | null)[]): string {
+  const ends = bounds.filter((end) => end !== null);
+  const same = ends.find((end) => Math.abs(value - end) <= 1e-12 * Math.max(Math.abs(value), Math.abs(end)));
+  if (same !== undefined) return asWritten(same);
+  for (let digits = 4; digits < 18; digits++) {
+    const text = Number(value.toPrecision(digits));
+    if (ends.every((end) => (text - end) * (value - end) > 0)) return digits === 4 ? number(value) : minus(String(text));
+  }
+  return number(value);
+}
+
+/**
+ * The same for a narrow place, in two digits after the point or, beside a narrow interval, in as many as `score_digits` has; as a whole
+ * number only if it is one, unless it is the end of an interval.
+ */
+export function short(value: number | null | undefined, of?: Partial<Ends>, end = false): string {
   if (value === null || value === undefined || Number.isNaN(value) || Math.abs(value) >= 100) return number(value);
-  const text = rounded(value, 2);
-  if (Math.abs(Number(text) - value) < 1e-9) return number(Number(text));
-  return Number(text) === 0 ? number(Number(value.toPrecision(1))) : minus(text);
+  const digits = scoreDigits(of);
+  const text = rounded(value, digits);
+  if (Math.abs(Number(text) - value) < 1e-9) return minus(String(Number(text)));
+  if (end) return minus(digits === 2 ? text : String(Number(text)));
+  if (Number(text) === 0) return number(Number(value.toPrecision(1)));
+  return Number.isInteger(Number(text)) ? number(value) : minus(digits === 2 ? text : String(Number(text)));
+}
+
+function scoreDigits({ low, high }: Partial<Ends> = {}): number {
+  const width = known(low ?? null) && known(high ?? null) ? high! - low! : 0;
+  return width > 1e-12 && width < 0.02 ? Math.max(3, Math.ceil(1 - Math.log10(width))) : 2;
 }
 
 /** A number in so many digits after the point, halves rounded up; what floats leave of a half counts as a half, as on the command line. */
@@ -149,7 +190,7 @@ export function middle(of: Mean, form: (value: number) => string = number): stri
 
 /** A mean, its interval and of how many: `0.81 [0.7, 0.92], 8 cases`; `n 8 of 9` where it is not of all of the cases that are told. */
 export function mean(of: Mean | null, form: (value: number) => string = number, cases = of?.n ?? 0): string {
-  if (of === null || of.n === 0) return "no scores";
+  if (of === null || of.n === 0) return "no numbers";
   return `${middle(of, form)}${ends(of, form)}, ${of.n < cases ? `n ${grouped(of.n)} of ${grouped(cases)}` : count(of.n, "case")}`;
 }
 

@@ -4,7 +4,7 @@ import type { Baseline } from "../model/baseline";
 import { changeSaid, sideOf } from "../model/changed";
 import type { Table } from "../model/table";
 import { isRanked } from "./expectations";
-import { count, grouped, Mark, money, number, seconds, sign, spent, word } from "./marks";
+import { asWritten, beside, count, grouped, Mark, money, number, seconds, sign, spent, word } from "./marks";
 import { Brief, shown } from "./text";
 
 interface Props {
@@ -44,8 +44,8 @@ export function CellHead(p: Props) {
             {cell.outcomes.length > 0 && cell.outcomes.every(isRanked) ? <span class="muted">ranked</span> : <Mark outcome={cell.outcome} />}
             {cell.score !== null && (
               <span>
-                score <b>{number(cell.score)}</b>
-                {cell.threshold !== null && <span class="muted">, wanted at least {number(cell.threshold)}</span>}
+                score <b>{beside(cell.score, cell.threshold)}</b>
+                {cell.threshold !== null && <span class="muted">, wanted at least {asWritten(cell.threshold)}</span>}
               </span>
             )}
             {p.baseline !== undefined && trial >= 0 && <Before table={table} baseline={p.baseline} trial={trial} />}

@@ -5,7 +5,7 @@ import { nextSort, sortsBy, type Key, type Sort, type SortKey } from "../model/o
 import type { Span } from "../model/rate";
 import { fitted } from "../model/names";
 import { apart, counted, type ColumnSummary } from "../model/summary";
-import { count, ends, grouped, interval, mean, middle, number, paid, percents, RateBar, seconds, short, signed } from "./marks";
+import { count, ends, grouped, interval, mean, middle, paid, percents, RateBar, seconds, short, signed } from "./marks";
 import { shown } from "./text";
 
 interface Props {
@@ -68,10 +68,10 @@ function Numbers(p: Props & { summary: ColumnSummary }) {
       {!p.ranked && <div class="head-rate">
         <b>{rate === null ? "–" : percents(rate)}</b>
         <RateBar of={rate} />
-        <span class="head-n" title={`${grouped(of.outcomes[0])} of ${count(trials, "trial")} passed${of.outcomes[2] > 0 ? `; ${grouped(of.outcomes[2])} in error may have` : ""}. In the rate every case counts once.`}>{rate === null ? "no verdicts" : `${interval(rate.low, rate.high)} % · ${many(of.outcomes[0])}/${many(trials)}`}</span>
+        <span class="head-n" title={`${grouped(of.outcomes[0])} of ${count(trials, "trial")} passed${of.outcomes[2] > 0 ? `; ${grouped(of.outcomes[2])} in error may have` : ""}. In the rate every case, or cluster of cases, counts once.`}>{rate === null ? "no verdicts" : `${interval(rate.low, rate.high)} % · ${many(of.outcomes[0])}/${many(trials)}`}</span>
       </div>}
       <div class="head-numbers">
-        {of.metrics.slice(0, p.allMetrics ? undefined : METRICS).map(({ name, value, n }, i) => by("metric", short(value), `Mean of ${name}: ${number(value)}, ${count(n, "case")}`, name, labels[i]))}
+        {of.metrics.slice(0, p.allMetrics ? undefined : METRICS).map((one, i) => by("metric", middle(one, short), `Mean of ${one.name}: ${middle(one)}, ${count(one.n, "case")}`, one.name, labels[i]))}
         {of.metrics.length > METRICS && <button type="button" class="head-sort" onClick={p.onAllMetrics} aria-expanded={p.allMetrics} title="Means of the other metrics">{p.allMetrics ? "fewer" : `${of.metrics.length - METRICS} more`}</button>}
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}
         {change !== undefined && by("change", changeWords(change), "Mean change of the score against the baseline, over cases; errors may have scored anything")}
@@ -90,8 +90,8 @@ function Ends({ of }: { of: ColumnSummary["score"] }) {
   if (of === null) return <>–</>;
   return (
     <>
-      {middle(of, short)}
-      <span class="head-ends">{ends(of, short)}</span>
+      {middle(of, (value) => short(value, of))}
+      <span class="head-ends">{ends(of, (value) => short(value, of, true))}</span>
     </>
   );
 }

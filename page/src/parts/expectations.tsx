@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Call, Cell, Outcome, State } from "../data/source";
 import { CallCard } from "./calls";
 import { Fields } from "./conversation";
-import { Mark, number } from "./marks";
+import { asWritten, beside, Mark, number } from "./marks";
 import { Clipped, shown, told } from "./text";
 
 const ORDER: Readonly<Record<State, number>> = { error: 1, fail: 0, not_applicable: 2, pass: 3 };
@@ -19,11 +19,11 @@ export const isRanked = ({ outcome, metadata }: Pick<Outcome, "outcome" | "metad
 /** `0.42, at least 0.5`. */
 export function against(outcome: Outcome): string {
   const bounds = [
-    outcome.at_least === null ? "" : `at least ${number(outcome.at_least)}`,
-    outcome.at_most === null ? "" : `at most ${number(outcome.at_most)}`,
+    outcome.at_least === null ? "" : `at least ${asWritten(outcome.at_least)}`,
+    outcome.at_most === null ? "" : `at most ${asWritten(outcome.at_most)}`,
   ].filter((bound) => bound !== "");
   const wanted = bounds.length > 0 ? `wanted ${bounds.join(", ")}` : "";
-  return [outcome.score === null ? "" : number(outcome.score), wanted].filter((part) => part !== "").join(", ");
+  return [outcome.score === null ? "" : beside(outcome.score, outcome.at_least, outcome.at_most), wanted].filter((part) => part !== "").join(", ");
 }
 
 export function Expectations({ cell, step }: { cell: Cell; step?: (place: number) => void }) {

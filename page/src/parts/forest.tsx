@@ -14,8 +14,10 @@ export function columnsSaid({ before, after }: Compared): string {
 }
 
 /** A difference with its interval, in the digits that the comparison gives it: the same here and in every sentence. */
-export function differenceSaid({ words, rates }: Compared, unit = rates ? " points" : ""): string {
-  return words === null ? "nothing to compare" : minus(`${words.difference}${unit} [${words.low}, ${words.high}]`);
+export function differenceSaid({ words, rates }: Compared, unit = rates): string {
+  if (words === null) return "nothing to compare";
+  const noun = !unit ? "" : /^[-+]?1$/.test(words.difference) ? " point" : " points";
+  return minus(`${words.difference}${noun}${words.low === "" ? "" : ` [${words.low}, ${words.high}]`}`);
 }
 
 /** The results of one metric: they share a scale. */
@@ -34,7 +36,7 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
   const cut = cutTo(narrow ? width - 150 : left - 8, names);
   const table = () => ({
     head: ["variant", "before", "now", "difference", "p", "verdict", "cases"],
-    rows: results.map((of, i) => [names[i]!, of.words?.first ?? "–", of.words?.second ?? "–", differenceSaid(of), of.words?.p ?? "–", of.verdict, grouped(of.n)]),
+    rows: results.map((of, i) => [names[i]!, of.words?.first ?? "–", of.words?.second ?? "–", differenceSaid(of), of.words?.p || "–", of.verdict, grouped(of.n)]),
   });
   return (
     <Figure
@@ -52,9 +54,9 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
               return (
                 <g key={i} class={`forest-${of.verdict.replace(/\W+/g, "-")}`}>
                   <Name text={names[i]!} cut={cut[i]!} x={narrow ? left : 0} y={narrow ? y - 15 : y + 4} />
-                  {of.words !== null && <path class="forest-reach" d={reach(low, high, y, [left, width - right])} />}
+                  {of.words !== null && of.words.low !== "" && <path class="forest-reach" d={reach(low, high, y, [left, width - right])} />}
                   {differenceOf(of).length === 2 && <Mean from={x(differenceOf(of)[0]!)} to={x(differenceOf(of)[1]!)} y={y} />}
-                  <text class="chart-note" x={width - (narrow ? 4 : 0)} y={narrow ? y - 15 : y + 4} text-anchor="end">{`${differenceSaid(of, "")}, n ${grouped(of.n)}`}</text>
+                  <text class="chart-note" x={width - (narrow ? 4 : 0)} y={narrow ? y - 15 : y + 4} text-anchor="end">{`${differenceSaid(of, false)}, n ${grouped(of.n)}`}</text>
                 </g>
               );
             })}

@@ -2,9 +2,8 @@
 import { useMemo } from "preact/hooks";
 import type { Column } from "../model/columns";
 import { binned, reach, type Bins } from "../model/histogram";
-import type { Mean } from "../model/mean";
 import { missingSaid, type Missing } from "../model/missing";
-import { formOf, type Series } from "../model/series";
+import { formOf, markOf, type Series } from "../model/series";
 import type { Measured } from "../model/scale";
 import { visible } from "../model/visible";
 import { count, grouped, mean, rate } from "../model/words";
@@ -36,7 +35,7 @@ export function HistogramChart({ columns, series, bins, measure, cases, missing 
   const without = shown.reduce((n, each) => n + each.series.without, 0);
   const x = (value: number): number => LEFT + ((value - bins.low) / (bins.high - bins.low)) * (width - LEFT - APART - 8);
   const said =
-    `${count(trials, "trial")} in bins of ${form(bins.width)}; the same scale for all variants. The triangle is the mean, its line the 95 % interval, an arrow where it goes on. ` +
+    `${count(trials, "trial")} in bins of ${form(bins.width)}; the same scale for all variants. The triangle is the mean, its line the 95 % interval, an arrow where it goes on; a mean that errors leave open has none. ` +
     `Errors stand apart, hatched${without > 0 ? `; ${count(without, "trial")} without this number ${without === 1 ? "is" : "are"} left out` : ""}. ` +
     missingSaid(cases, "this number", columns.map(({ variant }) => missing[variant.index]!));
   const cut = cutTo(width - LEFT - 210, shown.map(({ name }) => name));
@@ -95,12 +94,6 @@ function MeanMark({ of, place, y, ends }: { of: { value: number; low: number | n
 /** Of `passed` the rate, which is a range where there are errors. */
 function meanWords({ mean: of, rate: share }: Series, form: (value: number) => string, cases?: number): string {
   return share === undefined ? mean(of, form, cases) : rate(share);
-}
-
-/** Where the mean is drawn; a rate that errors leave open has none. */
-function markOf({ mean: of, rate: share }: Series): Mean | null {
-  if (share === undefined) return of;
-  return share.least === share.most ? { value: share.least, low: share.low, high: share.high, n: share.n } : null;
 }
 
 function numbers(bins: Bins, counts: readonly Int32Array[], shown: readonly { name: string; series: Series }[], form: (value: number) => string) {

@@ -1,7 +1,7 @@
 /** Judged pass rates: as people would have found them, or that nobody has checked the judge. */
 import type { Head, JudgedRate } from "../data/source";
 import { Menu } from "./menu";
-import { interval, percent } from "../model/words";
+import { interval, percents } from "../model/words";
 import { count } from "./marks";
 import { shown, told } from "./text";
 
@@ -71,5 +71,5 @@ function nameOf(rate: JudgedRate, { columns }: Head): string {
 }
 
 function rateWords({ value, low, high }: JudgedRate["raw"]): string {
-  return `${percent(value)} [${interval(low ?? 0, high ?? 1)}]`;
+  return `${percents({ least: value, most: value, low, high })} [${interval(low ?? 0, high ?? 1)}]`;
 }

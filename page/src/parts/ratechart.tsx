@@ -32,7 +32,7 @@ export function RateChart({ columns, summaries, cases, missing }: Props) {
   });
   const cut = cutTo(width - right - 90, known.map(({ name }) => name));
   const left = missingSaid(cases, "a verdict or an error", columns.map(({ variant }) => missing[variant.index]!));
-  const said = `Of ${count(cases, "case")}: the share of each variant that passed. Every case counts once. The line ends where the 95 % interval does.${known.some(({ outcomes }) => outcomes[2] > 0) ? " Errors may have passed or failed: how far they leave the share open is hatched." : ""} ${left}`.trim();
+  const said = `Of ${count(cases, "case")}: the share of each variant that passed. Every case, or cluster of cases, counts once. The line ends where the 95 % interval does.${known.some(({ outcomes }) => outcomes[2] > 0) ? " Errors may have passed or failed: how far they leave the share open is hatched." : ""} ${left}`.trim();
   return (
     <Figure name="rates" title="Pass rate" said={said} table={table}>
       <div ref={ref} class="chart-place">

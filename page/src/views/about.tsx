@@ -1,7 +1,7 @@
 /** What a run was made of and what it used: variants, models, configuration, settings. */
 import type { Head } from "../data/source";
 import { Json } from "../parts/json";
-import { count, grouped, paid, when } from "../parts/marks";
+import { count, grouped, paid, percentWritten, when } from "../parts/marks";
 import { shown, told } from "../parts/text";
 
 function planOf(head: Head): string {
@@ -18,7 +18,7 @@ export function About({ head }: { head: Head }) {
     ["Started", when(head.created_at)],
     ["Plan", planOf(head)],
     ["Tags", head.tags.join(", ")],
-    ["Passes at", `${Math.round(head.pass_rate * 100)} %`],
+    ["Passes at", percentWritten(head.pass_rate)],
     ["Fingerprint", head.fingerprint],
     ["Evenhand", head.version],
   ];

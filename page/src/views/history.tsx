@@ -61,7 +61,7 @@ export function History({ source, head, runs, state, go }: Props) {
       </ul>
       <Numbers lines={lines} runs={alike} changed={changed} measure={measure} />
       {ofCanaries && <p class="chart-said">Canaries and people's verdicts on them stay the same. If the judge is right on fewer of them, it drifted; if only the run's pass rate changes, the system did.</p>}
-      <p class="chart-said">Each case counts once in a run; the line through a point is its 95 % interval. A thick line without a point shows what errors leave open. A dashed line marks a change of the judge, the data, the expectations, a prompt or the model since the run before. Runs may differ in cases and variants: compare two runs to see what a change did.</p>
+      <p class="chart-said">Each case, or cluster of cases, counts once in a run; the line through a point is its 95 % interval. A thick line without a point shows what errors leave open. A dashed line marks a change of the judge, the data, the expectations, a prompt or the model since the run before. Runs may differ in cases and variants: compare two runs to see what a change did.</p>
     </div>
   );
 }
@@ -179,7 +179,7 @@ function formOf(measure: string): (value: number) => string {
 function told({ least, most, low, high }: Point, measure: string): string {
   const form = formOf(measure);
   const reach = low === null || high === null ? "" : ` [${isShare(measure) ? interval(low, high) : `${form(low)}–${form(high)}`}]`;
-  return `${isShare(measure) ? percents({ least, most }) : form(least)}${reach}`;
+  return `${isShare(measure) ? percents({ least, most, low, high }) : least === most || form(least) === form(most) ? form(most) : `${form(least)}–${form(most)}`}${reach}`;
 }
 
 /** What judges said of canaries, asked for anew when a run is added; nothing while it is read. */

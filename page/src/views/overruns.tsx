@@ -87,7 +87,7 @@ function Prompts({ source, head, runs }: Props) {
       {told}
       {page !== undefined && (
         <>
-          <Unread of={page.prompts.length === 0 ? "All prompts of these runs are in code." : "Every case counts once in a version. Runs may differ in their cases and columns: the comparison of two of them says what a change did."} n={page.unread} />
+          <Unread of={page.prompts.length === 0 ? "All prompts of these runs are in code." : "Every case, or cluster of cases, counts once in a version. Runs may differ in their cases and columns: the comparison of two of them says what a change did."} n={page.unread} />
           {page.prompts.map(({ name, versions }) => (
             <section key={name} class="found">
               <h2>{shown(name)}</h2>

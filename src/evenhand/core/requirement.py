@@ -30,7 +30,7 @@ class Bound(Record, frozen=True):
         return (low is None or value >= low - CLOSE) and (high is None or value <= high + CLOSE)
 
     def __str__(self) -> str:
-        return self.worded("{:g}".format)
+        return self.worded("{:.12g}".format)
 
     def worded(self, number: Callable[[float], str]) -> str:
         """The requirement in words, with its numbers written so: `at least 0.9`, `at least 90 %`."""

@@ -37,6 +37,7 @@ from evenhand.core.score import Outcome, Scale, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of, traits_of
 from evenhand.core.users_code import users_line
+from evenhand.core.wording.words import as_written, beside, beside_least
 from evenhand.engine.call_context import Asked, asking, scorer_calls
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.guardian import running
@@ -239,9 +240,10 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
             )
         ok = score.passed is not False
         if expectation.at_least is not None and value < expectation.at_least - CLOSE:
-            ok, reason = False, _why(reason, f"{value:g}, wanted at least {expectation.at_least:g}")
+            ok, reason = False, _why(reason, beside_least(value, expectation.at_least))
         if expectation.at_most is not None and value > expectation.at_most + CLOSE:
-            ok, reason = False, _why(reason, f"{value:g}, wanted at most {expectation.at_most:g}")
+            most = f"wanted at most {as_written(expectation.at_most)}"
+            ok, reason = False, _why(reason, f"{beside(value, expectation.at_most)}, {most}")
         state = "pass" if ok else "fail"
     why = expectation.metadata.get("why")
     if state == "fail" and isinstance(why, str) and why:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,16 @@ from evenhand.core.document import as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
-from evenhand.core.wording.words import clip, count, number, safe, seconds, spent
+from evenhand.core.wording.words import (
+    clip,
+    count,
+    counting,
+    number,
+    safe,
+    seconds,
+    spent,
+    unlike_whole,
+)
 from evenhand.render.run import Run
 
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
@@ -199,7 +209,9 @@ class BatchReport(Run):
         if inapplicable := self._inapplicable():
             lines += ["", "  does not apply"]
             for metric, reasons in inapplicable.items():
-                why = f"{metric}: {reasons[0]} ({count(len(reasons), 'case')})"
+                (reason, times), *others = Counter(reasons).most_common()
+                rest = f", and {len(reasons) - times:,} for other reasons" if others else ""
+                why = f"{metric}: {reason} ({count(times, 'case')}{rest})"
                 lines.append(f"    {clip(safe(why), 97)}")
         if errors := self.errors():
             lines += ["", "  errors"]
@@ -232,7 +244,7 @@ class BatchReport(Run):
 
     def _last_line(self) -> str:
         totals = self.totals()
-        parts = [f"{totals.failed:,} of {totals.trials:,} below a bound"]
+        parts = [f"{totals.failed:,} of {count(counting(totals), 'case')} missed a bound"]
         if totals.errors:
             parts.append(count(totals.errors, "error"))
         if self.meta.planned > totals.trials:
@@ -262,7 +274,7 @@ class BatchReport(Run):
 
 def _cells(one: Summary) -> tuple[str, ...]:
     def number_or_dash(value: float | None) -> str:
-        return "–" if value is None or not math.isfinite(value) else f"{value:.3f}"
+        return "–" if value is None or not math.isfinite(value) else unlike_whole(value, 3)
 
     known = one.low is not None and one.high is not None
     return (

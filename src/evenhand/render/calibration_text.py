@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
+from evenhand.analysis.comparison.variants import in_points, points
 from evenhand.analysis.summaries.column_names import column_names
-from evenhand.analysis.summaries.rates import hundredths
+from evenhand.analysis.summaries.rates import hundredths, score_digits
 from evenhand.analysis.trust.agreement import AgreementStatistics, coefficient
 from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration, few_of_a_kind
@@ -31,10 +32,9 @@ from evenhand.core.wording.words import (
     columns,
     count,
     folded,
-    interval,
+    p_value,
     padded,
     percent,
-    percents,
     safe,
     share_words,
     short_id,
@@ -133,12 +133,14 @@ def score_lines(judge: JudgeCalibration) -> Iterator[str]:
 
 def mean_words(mean: Estimate) -> str:
     """A mean with its interval: `4.10 [3.81–4.37]`."""
-    return f"{hundredths(mean.value)} [{hundredths(mean.low)}–{hundredths(mean.high)}]"
+    digits = score_digits(mean.low, mean.high)
+    low, high = (hundredths(each, digits, end=True) for each in (mean.low, mean.high))
+    return f"{hundredths(mean.value, digits)} [{low}–{high}]"
 
 
 def rate(estimate: Estimate) -> str:
     """A rate with its interval: `71 % [65–77]`."""
-    return f"{percents(estimate.value, estimate.value)} [{interval(estimate.low, estimate.high)}]"
+    return share_words(estimate.value, estimate.value, estimate.low, estimate.high)
 
 
 def worth_line(judge: JudgeCalibration) -> str:
@@ -237,17 +239,17 @@ def jury_lines(jury: JuryWeights) -> Iterator[str]:
         "worse": "weighting the votes is worse",
         "undecided": "too few labels to say whether weighting the votes is better",
     }
-    gain = points(jury.difference)
-    yield f"             {words.get(jury.word, 'no gain from weighting is shown')}: {gain}, p = {jury.p:.2g}"
+    gain = difference_words(jury.difference)
+    yield f"             {words.get(jury.word, 'no gain from weighting is shown')}: {gain}, {p_value(jury.p)}"
     for member in jury.members:
         agrees = "never voted" if member.agrees is None else f"agrees on {rate(member.agrees)}"
         yield f"             {safe(member.model)}: weight {member.weight:.2f}, {agrees}"
 
 
-def points(difference: Estimate) -> str:
+def difference_words(difference: Estimate) -> str:
     """A difference of shares with its interval: `+12 points [+1, +23]`."""
-    ends = f"[{difference.low * 100:+.0f}, {difference.high * 100:+.0f}]"
-    return f"{difference.value * 100:+.0f} points {ends}"
+    low, high = points(difference.low), points(difference.high)
+    return f"{in_points(points(difference.value))} [{low}, {high}]"
 
 
 def _alternative_words(one: Alternative) -> str:
@@ -362,7 +364,7 @@ def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
         return "no verdict: the judge gave none"
     if drift is None:
         return "the first check of these canaries: later ones are compared with it"
-    flips = f"{drift.newly_wrong} newly wrong, {drift.newly_right} newly right (p = {drift.p:.2g})"
+    flips = f"{drift.newly_wrong} newly wrong, {drift.newly_right} newly right ({p_value(drift.p)})"
     since = time.strftime("%d %b %Y", time.gmtime(drift.since.at))
     if not drift.enough:
         return f"not decided: {count(drift.pairs, 'canary', 'canaries')} can't show a drift, {drift.fewest} or more can"

@@ -18,6 +18,7 @@ from evenhand.analysis.comparison.variants import (
     corrected_for,
     could_show,
     could_turn,
+    in_points,
     over,
     points,
     too_few,
@@ -31,6 +32,7 @@ from evenhand.core.wording.words import (
     columns,
     count,
     folded,
+    p_value,
     padded,
     percents,
     rounded,
@@ -302,10 +304,9 @@ def _pair(pair: tuple[str, str]) -> str:
 def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
     """The metric, the difference with its interval, and over what."""
     metric = _metric(result, pairs)
-    unit = " points" if result.data.rates else ""
     if result.difference_range is None:
         return f"{metric}: nothing to compare"
-    moved = f"{difference(result, result.difference_range)}{unit}"
+    moved = moved_by(result, result.difference_range)
     if result.withheld:
         return f"{metric}: {moved} over {over(result.data)} (paired)"
     if result.data.unscaled:
@@ -317,6 +318,12 @@ def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
 def is_tested(result: Compared) -> bool:
     """Whether there are enough cases, or clusters of them, for a p-value to say something."""
     return len(result.data.clusters) >= FEWEST
+
+
+def says_interval(result: Compared) -> bool:
+    """Whether there is an interval of a difference that says something: it has an end, and nothing is withheld."""
+    endless = math.isinf(result.low) and math.isinf(result.high)
+    return not (endless or result.withheld or result.data.unscaled)
 
 
 def interval(result: Compared) -> str:
@@ -352,8 +359,7 @@ def amount(result: Compared, value: float) -> str:
     if math.isinf(value):
         return "-∞" if value < 0 else "+∞"
     if result.data.rates:
-        text = points(value)
-        return rounded(value * 100, 1, sign=True) if _narrow(result) and text != "0" else text
+        return points(value, 1 if _narrow(result) else 0)
     reach = (result.high - result.low) / 2
     largest = max(map(abs, result.difference_range or (0.0,)))
     scale = reach if 0 < reach < math.inf else largest or 1
@@ -370,18 +376,15 @@ def difference(result: Compared, ends: OpenNumber) -> str:
     return least if least == most else f"{least} to {most}"
 
 
+def moved_by(result: Compared, ends: OpenNumber) -> str:
+    """A difference with its unit."""
+    text = difference(result, ends)
+    return in_points(text) if result.data.rates else text
+
+
 def _narrow(result: Compared) -> bool:
     """Whether so much is known of a rate that tenths of a point say something."""
     return result.high - result.low < 0.05
-
-
-def p_value(p: float) -> str:
-    """A p-value for people.
-
-    >>> p_value(0.00641), p_value(0.00001), p_value(1)
-    ('p = 0.006', 'p < 0.001', 'p = 1')
-    """
-    return "p < 0.001" if p < 0.001 else "p = 1" if p == 1 else f"p = {p:.3f}"
 
 
 def _corrected_p(result: Compared) -> str:
@@ -402,7 +405,8 @@ def _metric(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
 
 def sized(result: Compared, size: float) -> str:
     """A size without its sign, with its unit."""
-    return amount(result, size).lstrip("+-") + (" points" if result.data.rates else "")
+    text = amount(result, size).lstrip("+-")
+    return in_points(text) if result.data.rates else text
 
 
 def because(result: Compared, comparison: ComparedRuns) -> str:
@@ -506,13 +510,10 @@ def level(result: Compared, ends: OpenNumber) -> str:
     """A mean of one side, or the two between which errors leave it, if any."""
     if any(map(math.isinf, ends)):
         return "unknown"
-    if result.data.rates and not (_narrow(result) and ends.least > 0 and ends.most < 1):
-        return percents(*ends)
     if result.data.rates:
-        least, most = (f"{rounded(end * 100, 1)} %" for end in ends)
-    else:
-        least, most = (f"{end:,.4g}" for end in ends)
-    return most if least == most else f"{least.removesuffix(' %')}–{most}"
+        return percents(*ends, digits=1 if _narrow(result) else 0)
+    least, most = (f"{end:,.4g}" for end in ends)
+    return most if least == most else f"{least}–{most}"
 
 
 def _short(name: str) -> str:
@@ -535,15 +536,13 @@ def html(comparison: ComparedRuns) -> str:
     for result in comparison.results:
         cells = ["–"] * 4
         if result.first_range and result.second_range and result.difference_range:
-            unit = " points" if result.data.rates else ""
             cells = [level(result, result.first_range), level(result, result.second_range)]
-            cells.append(difference(result, result.difference_range) + unit)
-            if interval(result):
-                cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
-            else:
-                cells.append("–")
+            cells.append(moved_by(result, result.difference_range))
+            reach = f"{amount(result, result.low)} to {amount(result, result.high)}"
+            # As in a line: of what says nothing no interval is told, and no p.
+            cells.append(reach if says_interval(result) else "–")
         p = p_value(result.p).removeprefix("p = ").removeprefix("p ")
-        cells += [f"{result.n:,}", p if is_tested(result) else "–"]
+        cells += [f"{result.n:,}", p if is_tested(result) and not result.withheld else "–"]
         parts.append(f'<tr><th style="text-align:left">{_text(_metric(result, pairs))}</th>')
         parts += [f"<td>{_text(cell)}</td>" for cell in cells]
         parts.append(f"<td>{_colored(result.verdict)}</td></tr>")

@@ -27,10 +27,10 @@ from evenhand.core.wording.words import (
     near,
     outcomes_of,
     padded,
-    percents,
     put,
     safe,
     seconds,
+    share_within,
     short_id,
     spent,
     tokens,
@@ -260,7 +260,7 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
     parts = outcomes_of(totals, meta.planned)
     if (share := _share(run, totals, grid)) is not None:
-        parts[0] += f" ({percents(share.least, share.most)}, {interval(share.low, share.high)})"
+        parts[0] += f" ({share_within(*share)}, {interval(share.low, share.high)})"
     parts += _calls(run, totals)
     if run.narrowed:
         pass  # how long the whole run took says nothing of these trials

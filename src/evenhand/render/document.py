@@ -35,7 +35,6 @@ from evenhand.analysis.trust.judged_document import judged_rows
 from evenhand.analysis.trust.requirements import requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.document import as_object, filled
-from evenhand.core.json_shapes import finite
 from evenhand.core.run import Decided, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -247,5 +246,5 @@ def _mean_row(mean: Mean | None) -> RunMean | None:
     """A mean and the ends of its interval; null where an end is not known."""
     if mean is None:
         return None
-    least, most = map(finite, mean.ends or (mean.value, mean.value))
+    least, most = mean.between
     return RunMean(mean=mean.known, least=least, most=most, low=mean.low, high=mean.high)

@@ -20,9 +20,9 @@ from evenhand.core.wording.words import (
     near,
     padded,
     paid,
-    percents,
     safe,
     seconds,
+    share_within,
     short_id,
 )
 from evenhand.render.calibration_text import canary_sentences
@@ -277,7 +277,7 @@ def _cells(column: HistoryColumn, bar: int) -> tuple[str, str, str]:
         return "·" * bar, "–", "–"
     return (
         _bar(share, bar) if bar else "",
-        percents(share.least, share.most),
+        share_within(*share),
         interval(share.low, share.high),
     )
 

@@ -9,7 +9,11 @@ from evenhand.analysis.summaries.rates import hundredths
 from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
 from evenhand.analysis.trust.canaries import canaries_of
 from evenhand.analysis.trust.cascades import cascade_lines, has_cascade
-from evenhand.analysis.trust.corrected_bounds import corrected_misses, unchecked_rankings
+from evenhand.analysis.trust.corrected_bounds import (
+    CorrectedMiss,
+    corrected_misses,
+    unchecked_rankings,
+)
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labelled_cases import of_clusters
 from evenhand.analysis.trust.labels.what_next import to_label_again
@@ -26,9 +30,13 @@ from evenhand.analysis.trust.trust_rules import (
 )
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import (
+    beside,
     count,
+    digits_within,
     folded,
-    percent,
+    interval,
+    percent_as_written,
+    percent_beside,
     safe,
     short_id,
 )
@@ -72,18 +80,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         lines = ["  judged metrics (accepted without calibration)"]
     texts: list[str] = []
     undecided = calibrated == "required" and verdict_of(run) == "undecided"
-    for miss in corrected_misses(run) if undecided else ():
-        of_scores = miss.corrected is not miss.rate.corrected
-        number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
-        otherwise = ""
-        if miss.value != miss.corrected.value:
-            otherwise = (
-                f", and {percent(miss.value)} if people decide otherwise where they are split"
-            )
-        bound = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
-        texts.append(
-            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected{otherwise}, wanted {bound}"
-        )
+    texts += [_missed(miss) for miss in corrected_misses(run)] if undecided else []
     texts += _metric_lines(rates, names)
     texts += [
         f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}"
@@ -102,6 +99,26 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     for text in texts:
         lines += folded(text, width, "    ", "      ", names=names)
     return lines
+
+
+def _missed(miss: CorrectedMiss) -> str:
+    """Which corrected number withholds the verdict, beside the bound that it misses."""
+    one, bound = miss.corrected, miss.requirement.bound
+    ends = (bound.at_least, bound.at_most)
+    if one is miss.rate.corrected:
+        share = percent_beside(one.value, *ends, digits=digits_within(one.low, one.high))
+        number, least = f"{share} [{interval(one.low, one.high)}]", bound.worded(percent_as_written)
+    else:
+        mean = beside(one.value, *ends, digits=2, form="f")
+        number, least = (
+            f"{mean} [{hundredths(one.low, end=True)}–{hundredths(one.high, end=True)}]",
+            str(bound),
+        )
+    otherwise = ""
+    if miss.value != one.value:
+        share = percent_beside(miss.value, *ends)
+        otherwise = f", and {share} if people decide otherwise where they are split"
+    return f"no verdict: {safe(miss.rate.metric)} is {number} once corrected{otherwise}, wanted {least}"
 
 
 def _alike(rates: Sequence[JudgedRate]) -> list[list[JudgedRate]]:

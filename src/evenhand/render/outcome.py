@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.analysis.summaries.marks import UNSURE
 from evenhand.core.score import Outcome
 from evenhand.core.wording.ink import Ink
-from evenhand.core.wording.words import clip, columns, folded, number, safe
+from evenhand.core.wording.words import as_written, beside, clip, columns, folded, number, safe
 from evenhand.store.labels.label import Label
 
 REASON_LINES = 12
@@ -158,14 +158,14 @@ def _head(outcome: Outcome) -> str:
     score = outcome.score
     bounded = outcome.at_least is not None or outcome.at_most is not None
     if score is not None and (bounded or score != (outcome.outcome == "pass")):
-        text += f"  {number(score)}"
+        text += f"  {beside(score, outcome.at_least, outcome.at_most, digits=4)}"
     if outcome.outcome in _WORDS:
         text += f"  {_WORDS[outcome.outcome]}"
     by: list[str] = []
     if outcome.at_least is not None:
-        by.append(f"at least {number(outcome.at_least)}")
+        by.append(f"at least {as_written(outcome.at_least)}")
     if outcome.at_most is not None:
-        by.append(f"at most {number(outcome.at_most)}")
+        by.append(f"at most {as_written(outcome.at_most)}")
     if outcome.weight != 1:
         by.append(f"weight {number(outcome.weight)}")
     return text + (f"  ({', '.join(by)})" if by else "")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from evenhand.analysis.comparison.variants import in_points
 from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.analysis.trust.power import ALIKE, JudgeWorth, Power
 from evenhand.analysis.trust.power_document import PowerSample, PowerWording
-from evenhand.core.wording.words import count, interval, percent, rounded, safe
+from evenhand.core.wording.words import count, percent, rounded, safe, share_words
 from evenhand.stats.variance_parts import FEWEST_UNITS
 
 
 def lines(power: Power) -> Iterator[str]:
     """The answers in words."""
     pilot = power.pilot
-    size = f"{power.difference * 100:g} points"
+    size = in_points(f"{power.difference * 100:g}")
     if pilot.eval:
         yield f"of the run's evals, this is about the first, {safe(pilot.eval)}; run another alone to ask about it"
     yield (
@@ -48,7 +49,7 @@ def lines(power: Power) -> Iterator[str]:
                 if pilot.pair is None
                 else ""
             )
-            yield f"{cases} can show a difference of {points} points{basis}"
+            yield f"{cases} can show a difference of {in_points(points)}{basis}"
         else:
             few = "is too few" if pilot.cases == 1 else "are too few"
             rate = percent(pilot.rate)
@@ -77,7 +78,7 @@ def _least(power: Power) -> Iterator[str]:
 
 def _sample_line(sample: PowerSample) -> str:
     """How many cases a gate has to run."""
-    margin = f"{sample.margin * 100:g} points"
+    margin = in_points(f"{sample.margin * 100:g}")
     every = count(sample.of, "case")
     if sample.cases is None:
         return (
@@ -108,7 +109,7 @@ def _uncertainty(power: Power) -> Iterator[str]:
     for judge in pilot.again:
         yield (
             f"{safe(judge.metric)}: {safe(judge.model)}, asked again about the same output, gives another verdict in "
-            f"{percent(2 * judge.variance)} [{interval(2 * judge.low, min(1.0, 2 * judge.high))}] of pairs"
+            f"{share_words(*[2 * judge.variance] * 2, 2 * judge.low, min(1.0, 2 * judge.high))} of pairs"
         )
     if pilot.judges and not pilot.again:
         yield (
@@ -147,7 +148,7 @@ def _basis(power: Power) -> str:
 
 def _label_line(power: Power, judge: JudgeWorth) -> str:
     name = f"{safe(judge.metric)}: " if judge.metric else ""
-    size = f"±{power.half_width * 100:g} points"
+    size = in_points(f"±{power.half_width * 100:g}")
     labels, alone = power.labels(judge)
     unit = "cluster" if power.pilot.clusters else "case"
     if labels is None and judge.repeated:
@@ -161,12 +162,13 @@ def _label_line(power: Power, judge: JudgeWorth) -> str:
             "judge more outputs"
         )
     each = f", each of another {unit}," if judge.repeated else ""
+    give = "gives" if labels == 1 else "give"
     if judge.rho2 is None:
         return (
-            f"{name}{count(labels, 'label')}{each} give {size}, fewer if the judge is good; "
+            f"{name}{count(labels, 'label')}{each} {give} {size}, fewer if the judge is good; "
             "30 labels tell how good it is"
         )
     return (
-        f"{name}{count(labels, 'label')}{each} give {size} with this judge (ρ² {judge.rho2:.2f}), "
+        f"{name}{count(labels, 'label')}{each} {give} {size} with this judge (ρ² {judge.rho2:.2f}), "
         f"{alone:,} without it"
     )

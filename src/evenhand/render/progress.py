@@ -129,8 +129,7 @@ def line(now: ProgressSnapshot, *, bar: bool = True) -> str:
         parts.append(seconds(now.seconds))
     else:
         if now.settled and now.seconds >= 1:
-            rate = now.settled / now.seconds
-            parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
+            parts.append(_pace(now.settled / now.seconds))
         left = _left(now)
         parts.append("starting" if left is None else f"{seconds(left)} left")
     if now.waiting:
@@ -140,6 +139,20 @@ def line(now: ProgressSnapshot, *, bar: bool = True) -> str:
         return text
     full = round(_share(now) * BAR)
     return "━" * full + "╌" * (BAR - full) + " " + text
+
+
+def _pace(rate: float) -> str:
+    """Trials a second; a minute or an hour where that would be none.
+
+    >>> _pace(1234), _pace(2.04), _pace(0.04), _pace(0.0005)
+    ('1,234/s', '2.0/s', '2.4/min', '1.8/h')
+    """
+    if rate >= 10:
+        return f"{rate:,.0f}/s"
+    for seconds_, unit in ((1, "s"), (60, "min")):
+        if rate * seconds_ >= 0.1:
+            return f"{rate * seconds_:.1f}/{unit}"
+    return f"{rate * 3600:.1f}/h"
 
 
 def _colored(text: str, color: str) -> str:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from evenhand.analysis.trust.requirements import Held, held
 from evenhand.core.requirement import PASSED, Requirement
-from evenhand.core.wording.words import count, interval, number, percents, safe
+from evenhand.core.wording.words import (
+    beside,
+    count,
+    digits_within,
+    interval,
+    percent_as_written,
+    percent_beside,
+    safe,
+)
 from evenhand.store.runfile import RunFile
 
 FAILURES_ALLOWED = "no pass_rate is required, so failed trials alone don't fail the run"
@@ -37,9 +45,15 @@ def value_words(one: Held) -> str:
     """What was measured, or the two ends between which errors leave it: `91 %`, `0.8–0.9`."""
     if one.least is None or one.most is None:
         return "unknown"
+    at_least, at_most = one.requirement.bound.at_least, one.requirement.bound.at_most
     if one.requirement.metric == PASSED:
-        return percents(one.least, one.most)
-    least, most = number(one.least), number(one.most)
+        digits = 0 if one.low is None or one.high is None else digits_within(one.low, one.high)
+        low, high = (
+            percent_beside(end, at_least, at_most, digits=digits) for end in (one.least, one.most)
+        )
+        return high if low == high else f"{low.removesuffix(' %')}–{high}"
+    digits = max(4, _digits_apart(one.low, one.high))
+    least, most = (beside(end, at_least, at_most, digits=digits) for end in (one.least, one.most))
     return least if least == most else f"{least}–{most}"
 
 
@@ -49,14 +63,22 @@ def interval_words(one: Held) -> str:
         return ""
     if one.requirement.metric == PASSED:
         return interval(one.low, one.high)
-    return f"{one.low:.3g}–{one.high:.3g}"
+    digits = _digits_apart(one.low, one.high)
+    return f"{one.low:.{digits}g}–{one.high:.{digits}g}"
+
+
+def _digits_apart(low: float | None, high: float | None) -> int:
+    """In how many digits that count the ends of an interval are two numbers; 3 at least."""
+    if low is None or high is None or low == high:
+        return 3
+    return next((n for n in range(3, 17) if f"{low:.{n}g}" != f"{high:.{n}g}"), 17)
 
 
 def bound_words(required: Requirement) -> str:
     """What is wanted: `at least 90 %`, a bound as a percentage in as many digits as it was written with."""
     if required.metric != PASSED:
         return str(required.bound)
-    return f"at least {(required.bound.at_least or 0.0) * 100:.10g} %"
+    return required.bound.worded(percent_as_written)
 
 
 def why(one: Held) -> str:

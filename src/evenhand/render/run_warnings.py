@@ -201,12 +201,13 @@ def _empty(run: RunFile) -> list[str]:
 
 
 def _share(run: RunFile, numbers: list[int], what: str) -> list[str]:
-    """Of how many answers something holds; in a run of several variants, of which."""
+    """Of how many trials' answers something holds; in a run of several variants, of which."""
     if not any(numbers):
         return []
     of = [totals.trials for totals in run.by_variant()]
-    were = "was" if sum(numbers) == 1 else "were"
-    text = f"{sum(numbers):,} of {count(sum(of), 'answer')} {were} {what}"
+    # Not of so many answers: a trial in error may have none.
+    answers, were = ("answer", "was") if sum(numbers) == 1 else ("answers", "were")
+    text = f"the {answers} of {sum(numbers):,} of {count(sum(of), 'trial')} {were} {what}"
     if len(of) == 1:
         return [text]
     shares = [

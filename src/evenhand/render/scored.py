@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.analysis.summaries.frames import Framed, Kinds, Table
-from evenhand.analysis.summaries.rates import hundredths
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
-from evenhand.core.wording.words import clip, count, money, safe, tokens
+from evenhand.core.wording.words import clip, count, money, rounded, safe, tokens, unlike_whole
 from evenhand.scorers.metric import overall, overall_of
 
 METRICS: Kinds = {
@@ -204,17 +203,21 @@ class Scored(Framed):
 
 def _number(one: Measured) -> str:
     if one.value is not None:
-        return f"{one.value:.3f}"
+        return unlike_whole(one.value, 3)
     return "error" if one.outcome == "error" else "–"
 
 
 def _interval(one: Measured) -> str:
-    return f"[{hundredths(one.interval[0])}, {hundredths(one.interval[1])}]" if one.interval else ""
+    return f"[{rounded(one.interval[0], 2)}, {rounded(one.interval[1], 2)}]" if one.interval else ""
 
 
 def _last_line(scored: Scored) -> str:
     value = scored.overall
-    parts = ["overall –" if value is None else f"overall {value:.3f} over {len(scored.overall_of)}"]
+    parts = [
+        "overall –"
+        if value is None
+        else f"overall {unlike_whole(value, 3)} over {len(scored.overall_of)}"
+    ]
     if scored.errors:
         parts.append(count(len(scored.errors), "error"))
     if scored.calls:

@@ -147,7 +147,11 @@ def _worth(by_tag: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
         for one in each
         if one.rate.share
     ]
-    number = count(len(by_tag), "tag") + (f" × {len(labels)} variants" if several else "")
+    number = count(len(by_tag), "tag")
+    if several:
+        rates = sum(map(len, by_tag.values()))
+        whole = rates == len(by_tag) * len(labels)  # or else not every variant has cases of each
+        number += f" × {len(labels)} variants" if whole else f", {count(rates, 'rate')}"
     return worth_of_extremes(number, entries)
 
 
@@ -170,7 +174,8 @@ def classification_lines(run: RunFile, names: Sequence[str], width: int) -> list
         if one.errors:
             head += f"; {count(one.errors, 'trial')} in error may have been answered with any"
         lines += [*([""] if lines else []), clip(f"  {head}", width), *_table(one, width)]
-        lines += folded(_worth_of(one, qs), width, "  ")
+        every = sum(len(each.labels) for each in matrices)
+        lines += folded(_worth_of(one, qs, every), width, "  ")
     return lines
 
 
@@ -194,8 +199,14 @@ def _known(recall: Decisions) -> dict[str, float]:
     }
 
 
-def _worth_of(one: LabelMatrix, qs: Mapping[str, float]) -> str:
-    """Which labels are found more or less often than chance makes the extremes of so many; nothing for one or two."""
+def _worth_of(one: LabelMatrix, qs: Mapping[str, float], every: int) -> str:
+    """Which labels are found more or less often than chance makes the extremes of so many; nothing for one or two.
+
+    Args:
+        one: The labels of a column.
+        qs: Their p-values, corrected for those of all columns.
+        every: So many labels all columns have.
+    """
     if len(one.labels) <= A_PAIR:
         return ""
     recalls = [(label, one.recall[label].share) for label in one.labels]
@@ -204,7 +215,9 @@ def _worth_of(one: LabelMatrix, qs: Mapping[str, float]) -> str:
         for label, share in recalls
         if share
     ]
-    return worth_of_extremes(f"recall of {count(len(one.labels), 'label')}", entries, "labels")
+    number = f"recall of {count(len(one.labels), 'label')}"
+    number += f", {every:,} with those of other variants" if every > len(one.labels) else ""
+    return worth_of_extremes(number, entries, "labels")
 
 
 def _table(one: LabelMatrix, width: int) -> list[str]:

@@ -11,6 +11,7 @@ from evenhand.core.run import unseen
 from evenhand.core.score import Score, check
 from evenhand.core.scripted import SCRIPT_HAS_NO_PRICE, script_answers
 from evenhand.core.traits import Traits
+from evenhand.core.wording.words import as_written, beside
 from evenhand.scorers.constructor_checks import need_number
 from evenhand.scorers.opposite import Question
 
@@ -44,7 +45,8 @@ class Latency(Question):
         took = seconds * 1000
         return check(
             took <= self.at_most_ms,
-            f"took {took:.0f} ms, at most {self.at_most_ms:g} ms are allowed",
+            f"took {beside(took, self.at_most_ms, digits=0, form='f')} ms,"
+            f" at most {as_written(self.at_most_ms)} ms are allowed",
         )
 
     def __str__(self) -> str:
@@ -95,7 +97,8 @@ class Cost(Question):
             price = "Give the price in the provider's config: cost: <US dollars per token>."
             raise ScoreError("what the answer cost is not known", hint=price)
         return check(
-            cost <= self.at_most_usd, f"cost ${cost:.6f}, at most ${self.at_most_usd:g} is allowed"
+            cost <= self.at_most_usd,
+            f"cost ${beside(cost, self.at_most_usd, form='f')}, at most ${as_written(self.at_most_usd)} is allowed",
         )
 
     def __str__(self) -> str:

@@ -23,6 +23,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_object
 from evenhand.core.score import Scale, Score
+from evenhand.core.wording.words import as_written, beside, beside_least
 from evenhand.scorers.code_languages import CODE_LANGUAGES
 from evenhand.scorers.text import quoted
 
@@ -234,11 +235,11 @@ def verdict_of(
     if isinstance(result, float):
         score = _finite(result, "a score", name)
         passed = score > 0 if threshold is None else score >= threshold - _EPSILON
-        expected = "above 0" if threshold is None else f"at least {threshold:g}"
+        expected = "above 0" if threshold is None else f"at least {as_written(threshold)}"
         return Score(
             score,
             passed is not negated,
-            f"{name} returned {score:g}, {'not ' if negated else ''}wanted {expected}",
+            f"{name} returned {beside(score, threshold)}, {'not ' if negated else ''}wanted {expected}",
         )
     fields = _fields(result)
     if fields is None:
@@ -275,7 +276,7 @@ def _graded(
     value = _finite(score, "a 'score'", name)
     why = str(fields["reason"])
     if threshold is not None and value < threshold - _EPSILON:
-        passed, why = False, f"score {value:g}, wanted at least {threshold:g}: {why}"
+        passed, why = False, f"score {beside_least(value, threshold)}: {why}"
     named: dict[str, float] = {}
     for key, raw in as_mapping(fields.get("namedScores")).items():
         number = _scalar(raw)

@@ -104,8 +104,10 @@ def mean_of_sums(
     mean = math.fsum(totals) / n
     if groups == 1:
         return mean, -math.inf, math.inf
-    squares = math.fsum(
-        (total - size * mean) ** 2 for total, size in zip(totals, sizes, strict=True)
-    )
-    half = t_quantile(confidence, groups - 1) * math.sqrt(squares * groups / (groups - 1)) / n
+    apart = array("d", (total - size * mean for total, size in zip(totals, sizes, strict=True)))
+    try:
+        length = math.sqrt(math.fsum(each**2 for each in apart))
+    except OverflowError:  # the square of a score above 1e154, which is no reason to have no report
+        length = math.hypot(*apart)
+    half = t_quantile(confidence, groups - 1) * length * math.sqrt(groups / (groups - 1)) / n
     return mean, mean - half, mean + half

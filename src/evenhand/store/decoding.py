@@ -124,6 +124,8 @@ class SearchedOutcome(msgspec.Struct, gc=False):
 
     name: str
     outcome: str
+    score: float | None = None
+    metric: str = ""
     reason: str = ""
     named: msgspec.Raw = NO_JSON
     metadata: msgspec.Raw = NO_JSON

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from random import Random
 
 import pytest
+from tests.runs import Make, result
 
 from evenhand import EvalSet, Run, at_least, run
 from evenhand.analysis.comparison.variants import sentences
@@ -13,6 +15,7 @@ from evenhand.analysis.summaries.classification import classified
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.slices import slices_by_tag
 from evenhand.core.errors import UsageError
+from evenhand.core.variant import Variant
 from evenhand.render.console import show
 from evenhand.render.document import document
 from evenhand.render.tag_tables import classification_lines, slice_lines
@@ -288,3 +291,32 @@ def test_of_many_variants_that_pass_alike_none_is_said_to_pass_most(right, sente
     with run(evals) as found:
         (line,) = sentences(Grid(found.file))
     assert sentence in line
+
+
+async def test_the_number_that_p_values_are_corrected_for_is_the_number_of_rates(make_run: Make):
+    """Two evals, each with tags of its own: three rates, and not three tags times two variants."""
+    variants = [Variant(i, "p", "echo", eval=f"set: {name}") for i, name in enumerate("xy")]
+    cells = [(0, "a", True)] * 5 + [(1, "b", False)] * 5 + [(1, "c", True)] * 4
+    trials = [
+        result(i, variant=variant, ok=ok, metadata={"tags": [tag]})
+        for i, (variant, tag, ok) in enumerate(cells)
+    ]
+    text = "\n".join(slice_lines(await make_run(trials, variants), ["x", "y"], 200))
+    assert "  3 tags, 3 rates: 2 stand out" in text
+    both = [replace(t, index=2 * t.index + v, variant=v) for t in trials for v in (0, 1)]
+    text = "\n".join(slice_lines(await make_run(both, variants), ["x", "y"], 200))
+    assert "  3 tags × 2 variants: " in text
+
+
+def test_labels_are_corrected_for_all_variants_and_said_to_be() -> None:
+    """Three labels in two columns are six comparisons."""
+    rows = [{"id": f"{a}{i}", "expected": a} for a in "abc" for i in range(4)]
+    evals = EvalSet("labels", data=rows, over={"k": [1, 2]})
+
+    @evals.eval
+    def answers(case, expect, k) -> str:
+        expect(case.expected, Label(case.expected))
+        return case.expected
+
+    text = "\n".join(classification_lines(run(evals).file, ["1", "2"], 200))
+    assert text.count("recall of 3 labels, 6 with those of other variants: none differs") == 2

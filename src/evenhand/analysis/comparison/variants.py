@@ -122,7 +122,7 @@ def _beats(grid: Grid, first: int, second: int, data: Extremes, pairs: int, *, t
     least, most, low, high = ends
     how = f"paired, corrected for {pairs} comparisons" if pairs > 1 else "paired"
     return (
-        f"{grid.names[first]} beats {grid.names[second]}: {point_range(least, most)} points "
+        f"{grid.names[first]} beats {grid.names[second]}: {in_points(point_range(least, most))} "
         f"[{points(low)}, {points(high)}] over {over(data)} ({how})"
     )
 
@@ -168,7 +168,7 @@ def could_show(data: Extremes, smallest: float | None, tests: int) -> str:
     if smallest is None:
         return f"{over(data)} can show no difference, however large{corrected_for(tests)}"
     least = rounded(smallest * 100, 0 if data.n < 500 else 1)
-    return f"{over(data)} can only show differences of {least} points or more{corrected_for(tests)}"
+    return f"{over(data)} can only show differences of {in_points(least)} or more{corrected_for(tests)}"
 
 
 def corrected_for(tests: int) -> str:
@@ -182,16 +182,25 @@ def point_range(least: float, most: float) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def points(share: float) -> str:
-    """A difference of shares in percentage points, with its sign; nothing has none.
+def points(share: float, digits: int = 0) -> str:
+    """A difference of shares in percentage points, with its sign; nothing has none, and nothing else is written as 0.
 
-    >>> points(-0.19), points(0.004), points(1 / 3 + 2 / 3 - 1 - 1e-17)
-    ('-19', '+0.4', '0')
+    >>> points(-0.19), points(0.004), points(1e-4, 1), points(1 / 3 + 2 / 3 - 1 - 1e-17)
+    ('-19', '+0.4', '+0.01', '0')
     """
     if abs(share) < _RESIDUE:
         return "0"
-    text = rounded(share * 100, sign=True)
-    return rounded(share * 100, 1, sign=True) if text in ("+0", "-0") else text
+    texts = (rounded(share * 100, after, sign=True) for after in range(digits, 10))
+    return next(text for text in texts if float(text))
+
+
+def in_points(number: str) -> str:
+    """A number of percentage points with its noun.
+
+    >>> in_points("+1"), in_points("-1 to +1"), in_points("0.5")
+    ('+1 point', '-1 to +1 points', '0.5 points')
+    """
+    return f"{number} {'point' if number.lstrip('+-±') == '1' else 'points'}"
 
 
 def _listed(names: list[str]) -> str:

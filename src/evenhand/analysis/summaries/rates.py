@@ -19,10 +19,21 @@ from evenhand.analysis.summaries.clusters import (
     sums_in,
     together,
 )
+from evenhand.core.json_shapes import finite
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.score import SHARES, Scale
-from evenhand.core.wording.words import counting, interval, paid, percents, rounded, seconds
+from evenhand.core.wording.words import (
+    RESIDUE,
+    counting,
+    interval,
+    number,
+    paid,
+    rounded,
+    seconds,
+    share_within,
+    unlike_whole,
+)
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.sequential import share_sequence
@@ -35,6 +46,10 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 4096
 """Sums that are taken together: a large run has a million of them, and a loop of its own for each is slow."""
+_LONG = 1e9
+"""Scores from here on are written in digits that count."""
+_NARROW = 0.02
+"""An interval that is narrower has more digits than two."""
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 
 
@@ -64,7 +79,7 @@ class Rate(Record, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """The rate as tables have it: `88 %`, or `50–90 %` where errors leave it open; a dash for no cases."""
-        return "–" if self.share is None else percents(self.share.least, self.share.most)
+        return "–" if self.share is None else share_within(*self.share)
 
     @property
     def reach(self) -> str:
@@ -271,9 +286,33 @@ def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def hundredths(value: float) -> str:
-    """A score for a table, rounded as rates are: `0.89` where they say `89 %`."""
-    return rounded(value, 2)
+def hundredths(value: float, digits: int = 2, *, end: bool = False) -> str:
+    """A score for a table, rounded as rates are: `0.89` where they say `89 %`; as a whole number only if it is one.
+
+    >>> hundredths(0.885), hundredths(0.0003), hundredths(0.9996), hundredths(1.0, 4), hundredths(-1e-17)
+    ('0.89', '0.0003', '0.9996', '1.00', '0.00')
+
+    Args:
+        value: The score.
+        digits: So many after the point, of which zeros at the end are left out, but for two.
+        end: It is the end of an interval, which may be rounded to a whole number.
+    """
+    if abs(value) >= _LONG:
+        return number(value)
+    text = rounded(value, digits) if end else unlike_whole(value, digits)
+    whole, point, rest = text.partition(".")
+    return f"{whole}{point}{rest.rstrip('0'):0<2}" if point else whole
+
+
+def score_digits(low: float | None, high: float | None) -> int:
+    """How many digits after the point a score has beside its interval.
+
+    Two, and with a narrow one so many that neither its ends nor the score and the end of a scale look alike.
+    """
+    width = 0.0 if low is None or high is None else high - low
+    if not RESIDUE < width < _NARROW:
+        return 2
+    return max(3, math.ceil(1 - math.log10(width)))
 
 
 class Mean(Record, frozen=True):
@@ -301,15 +340,24 @@ class Mean(Record, frozen=True):
         """The mean as one number; None where errors leave it open."""
         return self.value if self.ends is None or self.ends[0] == self.ends[1] else None
 
-    def cell(self, text: Callable[[float], str], unknown: str) -> str:
+    @property
+    def between(self) -> tuple[float | None, float | None]:
+        """The ends between which errors leave it, one number without them; None where they may be any."""
+        least, most = self.ends or (self.value, self.value)
+        return finite(least), finite(most)
+
+    def cell(self, text: Callable[[float], str] | None, unknown: str) -> str:
         """The mean for a table: `4.67 [3.81–4.95]` on a known scale, otherwise `104 ±8`.
 
         Where errors leave it open, it is a range as a rate is: `0.50–1.00 [0.09–1.00]`.
 
         Args:
-            text: Writes a number.
+            text: Writes a number; by default as a score.
             unknown: Stands in the place of an interval that nobody knows.
         """
+        digits = score_digits(self.low, self.high)
+        end = text or partial(hundredths, digits=digits, end=True)
+        text = text or partial(hundredths, digits=digits)
         least, most = map(text, self.ends or (self.value, self.value))
         if self.ends and math.isnan(self.ends[0]):
             return f"{text(self.value)} ±?"
@@ -317,12 +365,12 @@ class Mean(Record, frozen=True):
         if self.low is None or self.high is None:
             return mean + unknown
         if self.on_scale or self.ends:
-            return f"{mean} [{text(self.low)}–{text(self.high)}]"
+            return f"{mean} [{end(self.low)}–{end(self.high)}]"
         return f"{mean} ±{text(self.high - self.value)}"
 
 
 def mean_cell(
-    mean: Mean | None, text: Callable[[float], str] = hundredths, unknown: str = " ±?"
+    mean: Mean | None, text: Callable[[float], str] | None = None, unknown: str = " ±?"
 ) -> str:
     """A mean for a table; a dash for none. Arguments as `Mean.cell` has them."""
     return "–" if mean is None else mean.cell(text, unknown)

@@ -7,7 +7,7 @@ from typing import Annotated
 from evenhand.analysis.summaries.rates import share_row
 from evenhand.core.document import Key
 from evenhand.core.record import Record
-from evenhand.core.wording.words import interval, percent
+from evenhand.core.wording.words import share_words
 from evenhand.stats.correction import Estimate
 from evenhand.stats.tallies import Share
 
@@ -76,7 +76,7 @@ class EstimatedShare(Record, frozen=True, kw_only=True):
 
 def percent_within(share: Estimate | EstimatedShare) -> str:
     """A share with its interval: `9 % [4–16]`."""
-    return f"{percent(share.value)} [{interval(share.low, share.high)}]"
+    return share_words(share.value, share.value, share.low, share.high)
 
 
 def share_of(share: Share | None) -> ShareRow:

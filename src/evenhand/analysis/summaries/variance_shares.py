@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from evenhand.core.document import Key
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, interval, money, percent
+from evenhand.core.wording.words import count, money, percent, share_words
 from evenhand.stats.variance_parts import Part, VarianceParts
 from evenhand.store.runfile import RunFile
 
@@ -39,7 +39,7 @@ class PartShare(Record, frozen=True, kw_only=True):
         name = "of which the judge" if self.part == "judge" else self.part
         if self.high is None:
             return f"{name} {percent(self.share)}"
-        return f"{name} {percent(self.share)} [{interval(self.low, self.high)}]"
+        return f"{name} {share_words(self.share, self.share, self.low, self.high)}"
 
 
 def variance_shares(parts: VarianceParts) -> list[PartShare]:

@@ -504,7 +504,8 @@ def few_of_a_kind(v: Verdicts) -> str:
     number, what = (fails, "fail") if fails <= passes else (passes, "pass")
     if number >= FEW_OF_A_KIND:
         return ""
-    return f"; only {number} of the {v.labels:,} labelled outputs {what}: label more, of a run with more that {what}"
+    verb = what if number != 1 else f"{what}es" if what == "pass" else f"{what}s"
+    return f"; only {number} of the {v.labels:,} labelled outputs {verb}: label more, of a run with more that {what}"
 
 
 Audits = Mapping[Key, Sequence[Audit]]

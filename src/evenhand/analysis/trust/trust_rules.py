@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Annotated, Literal
 
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
@@ -215,6 +215,6 @@ def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
 
 
 def age(at: float | None) -> str:
-    """How long ago, in days: `today`, `12 days old`."""
-    days = 0 if at is None else int((time.time() - at) // 86_400)
+    """How long ago, in days of the calendar here: `today`, `12 days old`."""
+    days = 0 if at is None else (date.today() - date.fromtimestamp(at)).days  # noqa: DTZ011, DTZ012 (as clocks here show it)
     return "today" if days < 1 else f"{count(days, 'day')} old"

@@ -12,10 +12,10 @@ import math
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from evenhand.core.run import SHORT_ID, Totals
 
@@ -255,9 +255,32 @@ def rounded(value: float, digits: int = 0, *, sign: bool = False) -> str:
     """
     if not math.isfinite(value):
         return f"{value:{'+' if sign else ''}}"
+    if abs(value) >= _WITHOUT_FRACTIONS:
+        return f"{value:{'+' if sign else ''}.{digits}f}"
     significant, exponent = f"{abs(value):.11e}".split("e")
     whole = math.floor(float(f"{significant}e{int(exponent) + digits}") + 0.5)
     return f"{math.copysign(whole / 10**digits, value):{'+' if sign else ''}.{digits}f}"
+
+
+_WITHOUT_FRACTIONS = 2.0**53
+"""Floats from here on are whole numbers."""
+RESIDUE = 1e-12
+"""What is left of nothing where floats are added."""
+
+
+def unlike_whole(value: float, digits: int) -> str:
+    """A number in so many digits after the point, or in as many as it takes to show that it isn't whole, if it isn't.
+
+    >>> unlike_whole(0.9996, 3), unlike_whole(0.0002, 3), unlike_whole(1 - 1e-14, 3), unlike_whole(-1e-17, 2)
+    ('0.9996', '0.0002', '1.000', '0.00')
+    """
+    if not math.isfinite(value):
+        return rounded(value, digits)
+    whole = round(value)
+    if abs(value - whole) < RESIDUE * max(1, abs(value)):
+        return rounded(whole, digits)
+    texts = (rounded(value, after) for after in range(digits, 13))
+    return next((text for text in texts if not float(text).is_integer()), rounded(value, digits))
 
 
 def money(usd: float | None) -> str:
@@ -314,27 +337,28 @@ def priced(usd: float | None, *, scripted: bool, bound: str = "about") -> str:
     return f"{bound} {money(usd)}"
 
 
-def percent(share: float) -> str:
-    """A share as a whole percentage, never rounded to all or nothing when it is not.
+def percent(share: float, digits: int = 0) -> str:
+    """A share as a percentage, whole as a rule, never rounded to all or nothing when it is not.
 
-    >>> percent(7 / 8), percent(0.999), percent(0.0001), percent(1)
-    ('88 %', '99 %', '1 %', '100 %')
+    >>> percent(7 / 8), percent(0.999), percent(0.0001), percent(1 - 1e-16), percent(0.9996, 1)
+    ('88 %', '99 %', '1 %', '100 %', '99.96 %')
     """
-    number = int(rounded(share * 100))
-    if number == 100 and share < 1:
-        number = 99
-    if number == 0 and share > 0:
-        number = 1
-    return f"{number} %"
+    for whole in (0, 1):
+        if abs(share - whole) < RESIDUE:
+            return f"{whole * 100} %"
+    texts = (rounded(share * 100, after) for after in range(digits, 17 if digits else 1))
+    # More digits where there are some; a whole percentage is the nearest one that is neither.
+    text = next((text for text in texts if float(text) not in (0, 100)), "")
+    return f"{text or ('99' if share > 0.5 else '1')} %"
 
 
-def percents(least: float, most: float) -> str:
+def percents(least: float, most: float, digits: int = 0) -> str:
     """A share that errors may leave open, as a percentage, or as the two between which it lies.
 
     >>> percents(7 / 8, 7 / 8), percents(0.5, 0.9), percents(0.901, 0.902)
     ('88 %', '50–90 %', '90 %')
     """
-    low, high = percent(least), percent(most)
+    low, high = percent(least, digits), percent(most, digits)
     return high if low == high else f"{low.removesuffix(' %')}–{high}"
 
 
@@ -367,10 +391,15 @@ def counting(totals: Totals) -> int:
 def share_words(least: float, most: float, low: float, high: float) -> str:
     """A share with its interval, as percentages.
 
-    >>> share_words(7 / 8, 7 / 8, 0.529, 0.978)
-    '88 % [53–98]'
+    >>> share_words(7 / 8, 7 / 8, 0.529, 0.978), share_words(0.999, 0.999, 0.9943, 0.9998)
+    ('88 % [53–98]', '99.9 % [99.4–100.0]')
     """
-    return f"{percents(least, most)} [{interval(low, high)}]"
+    return f"{share_within(least, most, low, high)} [{interval(low, high)}]"
+
+
+def share_within(least: float, most: float, low: float, high: float) -> str:
+    """A share beside its interval, in as many digits: with fewer it could lie outside of it."""
+    return percents(least, most, digits_within(low, high))
 
 
 def interval(low: float, high: float) -> str:
@@ -379,7 +408,7 @@ def interval(low: float, high: float) -> str:
     >>> interval(0.529, 0.978), interval(0.7901, 0.8058), interval(0.9996, 1)
     ('53–98', '79.0–80.6', '99.9–100')
     """
-    digits = 0 if high - low >= 0.02 else 1
+    digits = digits_within(low, high)
     start, end = rounded(low * 100, digits), rounded(high * 100, digits)
     if float(start) >= 100 and low < 1:
         start = "99.9"
@@ -388,6 +417,11 @@ def interval(low: float, high: float) -> str:
     if high >= 1:
         end = "100"
     return f"{'0' if low <= 0 else start}–{end}"
+
+
+def digits_within(low: float, high: float) -> int:
+    """How many digits after the point of a percentage an interval can tell apart."""
+    return 0 if high - low >= 0.02 else 1
 
 
 def seconds(value: float | None) -> str:
@@ -413,9 +447,88 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def as_written(value: float) -> str:
+    """A number that somebody wrote, such as a bound, in all of its digits.
+
+    >>> as_written(0.9), as_written(1 / 3), as_written(0.00001)
+    ('0.9', '0.333333333333', '1e-05')
+    """
+    return f"{value:.12g}"
+
+
+def beside(
+    value: float, *bounds: float | None, digits: int = 6, form: Literal["g", "f"] = "g"
+) -> str:
+    """A number that is read beside its bounds: in as many digits as tell on which side of each it is.
+
+    >>> beside(0.8999999, 0.9), beside(0.9 + 1e-16, 0.9), beside(2 / 3, 0.9), beside(0.5)
+    ('0.8999999', '0.9', '0.666667', '0.5')
+
+    Args:
+        value: What was measured.
+        bounds: Those that are written beside it, as `as_written` has them; None for none.
+        digits: So many are enough where they tell it.
+        form: Whether digits that count are meant, or those after the point.
+    """
+    return _told_apart(value, bounds, lambda count: f"{value:.{count}{form}}", digits)
+
+
+def beside_least(value: float, least: float) -> str:
+    """A number and the least that it should have been: `0.42, wanted at least 0.5`."""
+    return f"{beside(value, least)}, wanted at least {as_written(least)}"
+
+
+def percent_beside(share: float, *bounds: float | None, digits: int = 0) -> str:
+    """A share that is read beside its bounds, as a percentage; see `beside`.
+
+    >>> percent_beside(0.899, 0.9), percent_beside(1 / 3, 1 / 3), percent_beside(2 / 3, 0.9)
+    ('89.9 %', '33.3333333333 %', '67 %')
+    """
+    ends = [None if bound is None else bound * 100 for bound in bounds]
+
+    def text(after: int) -> str:
+        return percent(share, after).removesuffix(" %")
+
+    return f"{_told_apart(share * 100, ends, text, digits)} %"
+
+
+def percent_as_written(share: float) -> str:
+    """A share that somebody wrote, as a percentage in all of its digits.
+
+    >>> percent_as_written(0.995), percent_as_written(0.07)
+    ('99.5 %', '7 %')
+    """
+    return f"{as_written(share * 100)} %"
+
+
+def _told_apart(
+    value: float, bounds: Iterable[float | None], text: Callable[[int], str], digits: int
+) -> str:
+    """The first text that is above each bound where the value is, and below it where that is."""
+    ends = [end for end in bounds if end is not None]
+    # What floats leave of a sum is no difference, so the number is the bound.
+    if same := next((end for end in ends if math.isclose(value, end, rel_tol=1e-12)), None):
+        return text(digits) if float(text(digits)) == same else as_written(same)
+    each = map(text, range(digits, digits + 18))
+    return next(
+        (t for t in each if all((float(t) - end) * (value - end) > 0 for end in ends)), text(digits)
+    )
+
+
 def count(number_: int, noun: str, plural: str = "") -> str:
     """A number with its noun: `1 trial`, `1,204 trials`."""
     return f"{number_:,} {noun if number_ == 1 else plural or noun + 's'}"
+
+
+def p_value(p: float) -> str:
+    """A p-value for people.
+
+    >>> p_value(0.00641), p_value(0.00001), p_value(0.9998), p_value(1)
+    ('p = 0.006', 'p < 0.001', 'p > 0.999', 'p = 1')
+    """
+    if p < 0.001:
+        return "p < 0.001"
+    return "p = 1" if p == 1 else "p > 0.999" if p > 0.9994 else f"p = {p:.3f}"
 
 
 def tokens(tokens_in: int, tokens_out: int) -> str:

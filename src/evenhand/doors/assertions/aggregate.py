@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from evenhand.core.expect import VerdictRule, named_scores, scale_of_mean, state_of, weighted_mean
 from evenhand.core.score import SHARES, Outcome, State, Verdict
+from evenhand.core.wording.words import as_written, beside
 
 _EPSILON = 2.2e-16
 
@@ -88,11 +89,13 @@ def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
     else:
         state = "fail"
     sign = "≥" if state == "pass" else "<"
-    bound = f"at least {lowest:.2f}" if state == "pass" else f"at most {highest:.2f}"
+    end = lowest if state == "pass" or not unknown else highest
+    number = beside(end, threshold, digits=2, form="f")
+    open_ = ("at least " if state == "pass" else "at most ") if unknown else ""
     reason = (
         next((o.reason for o in counted if o.outcome == "error"), "")
         if state == "error"
-        else f"score {bound if unknown else f'{lowest:.2f}'} {sign} {threshold:g}"
+        else f"score {open_}{number} {sign} {as_written(threshold)}"
     )
     score = None if unknown else lowest
     return Verdict(state, score, reason, named_scores(outcomes), threshold, scale_of_mean(counted))

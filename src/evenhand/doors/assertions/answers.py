@@ -12,6 +12,7 @@ from evenhand.core.json_shapes import as_mapping, is_mapping, is_number
 from evenhand.core.outputs import need_value
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
+from evenhand.core.wording.words import count
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.measured import EPSILON, Decided
 from evenhand.doors.assertions.values import bound
@@ -28,8 +29,8 @@ def _words(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
 
 
 def _within(least: float, most: float, description: str, output: object) -> tuple[bool, str]:
-    count = len(text_of(output).split())
-    return least <= count <= most, f"{count} words, wanted {description}"
+    number = len(text_of(output).split())
+    return least <= number <= most, f"{count(number, 'word')}, wanted {description}"
 
 
 def _range(assertion: Assertion, value: object) -> tuple[float, float, str]:

@@ -16,6 +16,7 @@ from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
+from evenhand.core.wording.words import beside, beside_least
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.doors.assertions.grading import Grader, as_variable
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
@@ -137,9 +138,10 @@ class MaxScore:
             if i == best:
                 why = f"the highest score: {score:.3f}"
             elif score == highest and not enough:
-                why = f"the highest score is {score:.3f}, wanted at least {self.at_least:g}"
+                why = f"the highest score is {beside_least(score, self.at_least)}"
             else:
-                why = f"score {score:.3f}, the highest is {highest:.3f}"
+                number = beside(score, highest, digits=3, form="f")
+                why = f"score {number}, the highest is {beside(highest, score, digits=3, form='f')}"
             verdicts.append(check(i == best, why, **{COMPARED: score}))
         return verdicts
 

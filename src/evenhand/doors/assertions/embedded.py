@@ -12,6 +12,7 @@ from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import is_array, is_texts
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
+from evenhand.core.wording.words import as_written, beside
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.measured import EPSILON
 from evenhand.doors.assertions.values import bound
@@ -82,12 +83,15 @@ class Similar:
         if self.name == "similar:euclidean":
             # A number on the threshold counts as near and, for `not-`, as far, so that rounding fails neither.
             near, far = measure <= self.threshold + EPSILON, measure >= self.threshold - EPSILON
-            value, description = 1 / (1 + measure), f"distance {measure:.2f}"
+            value, description = 1 / (1 + measure), f"distance {self._number(measure)}"
         else:
             near, far = measure >= self.threshold - EPSILON, measure <= self.threshold + EPSILON
-            value, description = measure, f"similarity {measure:.2f}"
-        reason = f"{description}, threshold {self.threshold:g}"
+            value, description = measure, f"similarity {self._number(measure)}"
+        reason = f"{description}, threshold {as_written(self.threshold)}"
         return Score(1 - value if self.negated else value, far if self.negated else near, reason)
+
+    def _number(self, measure: float) -> str:
+        return beside(measure, self.threshold, digits=2, form="f")
 
     def __str__(self) -> str:
         return f"{'not-' if self.negated else ''}{self.name} {quoted(', '.join(self.texts))}"
@@ -124,7 +128,8 @@ class InClass:
             raise JudgeError("the classifier gave no labels")
         value = max(labels.values()) if self.label is None else labels.get(self.label, 0.0)
         best = max(labels, key=lambda label: labels[label])
-        reason = f"{self.label or best}: {value:.2f}, threshold {self.threshold:g}"
+        number = beside(value, self.threshold, digits=2, form="f")
+        reason = f"{self.label or best}: {number}, threshold {as_written(self.threshold)}"
         return Score(value, value >= self.threshold - EPSILON, reason, {"labels": labels})
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
+from evenhand.core.wording.words import as_written, beside
 from evenhand.scorers.text import text_of
 
 EPSILON = 2.2e-16
@@ -32,7 +33,9 @@ class Reaches:
         del trial
         value = self.measure(text_of(output))
         passed = value >= self.at_least - EPSILON
-        return Score(value, passed, "" if passed else f"{value:.3g}, wanted {self.at_least:g}")
+        number = beside(value, self.at_least, digits=3)
+        reason = "" if passed else f"{number}, wanted {as_written(self.at_least)}"
+        return Score(value, passed, reason)
 
     def __str__(self) -> str:
         return self.label

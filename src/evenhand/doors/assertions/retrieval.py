@@ -18,6 +18,7 @@ from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import is_array, is_object, is_texts
 from evenhand.core.outputs import need_value
 from evenhand.core.score import Score
+from evenhand.core.wording.words import as_written, beside
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.embedded import cosine
 from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, wanted_text
@@ -70,7 +71,8 @@ class Retrieved:
         value, metadata = await self.share(self, output, trial)
         least = bound(self.assertion.threshold, 0.5)
         passed = value >= least - EPSILON
-        return Score(value, passed, f"{value:.2f}, wanted at least {least:g}", metadata)
+        number = beside(value, least, digits=2, form="f")
+        return Score(value, passed, f"{number}, wanted at least {as_written(least)}", metadata)
 
     def grader(self, template: str | None = None) -> Grader:
         """Who grades."""

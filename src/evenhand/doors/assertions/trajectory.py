@@ -11,6 +11,7 @@ from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_texts
 from evenhand.core.score import Score, check
+from evenhand.core.wording.words import count
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, MakeScorer
 from evenhand.doors.assertions.grading import Grader, grader_of
 from evenhand.doors.assertions.measured import EPSILON
@@ -140,12 +141,12 @@ def _steps(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     if least is None and most is None:
         raise assertion.misvalued(value, hint="Write {type: tool, max: 5}, say.")
     expected = _wanted(assertion, settings)
-    count = sum(map(expected.is_met_by, steps))
-    passed = (least is None or count >= least) and (most is None or count <= most)
+    number = sum(map(expected.is_met_by, steps))
+    passed = (least is None or number >= least) and (most is None or number <= most)
     what = " ".join([*sorted(expected.types), expected.pattern]).strip() or "any"
     return Answered(
         f"{assertion.written} {what}",
-        check(passed is not assertion.negated, f"{count} of {len(steps)} steps"),
+        check(passed is not assertion.negated, f"{number} of {count(len(steps), 'step')}"),
     )
 
 

@@ -15,6 +15,7 @@ from evenhand.core.case import Case
 from evenhand.core.encoding import digest_of, encode
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.names import nearest
+from evenhand.core.wording.words import count
 from evenhand.doors.eval_sets.frames import rows_of
 from evenhand.doors.eval_sets.rowcase import case_of, row_of
 from evenhand.doors.eval_sets.rows import FORMATS, problems_error, rows_in
@@ -155,7 +156,7 @@ class Dataset(Sequence[Case]):
         return iter(self._cases)
 
     def __repr__(self) -> str:
-        return f"<Dataset {self.name or 'unnamed'}: {len(self)} cases>"
+        return f"<Dataset {self.name or 'unnamed'}: {count(len(self), 'case')}>"
 
 
 def _at_most(rows: Iterator[Any], most: int) -> Iterator[Any]:

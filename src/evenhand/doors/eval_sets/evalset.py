@@ -25,6 +25,7 @@ from evenhand.core.provider import Provider, judge_id, misset
 from evenhand.core.ranges import REPEATS, SHARE
 from evenhand.core.record import Record
 from evenhand.core.requirement import Bound
+from evenhand.core.wording.words import count
 from evenhand.doors.eval_sets.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -329,7 +330,7 @@ class EvalSet:
         return other
 
     def __repr__(self) -> str:
-        return f"<EvalSet {self.name}: {len(self.evals)} evals>"
+        return f"<EvalSet {self.name}: {count(len(self.evals), 'eval')}>"
 
 
 def _need_set(evals: object, method: str) -> None:

@@ -17,7 +17,7 @@ from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.core.version import __version__
-from evenhand.core.wording.words import near
+from evenhand.core.wording.words import count, near
 from evenhand.doors.prompt_directories.content import Content
 from evenhand.doors.prompt_directories.evidence import EVALS, Row, append, now, number
 from evenhand.doors.prompt_directories.prompt import PromptFolder
@@ -263,7 +263,7 @@ def _rate(row: Row, name: str) -> str:
 
 
 def _evidence_line(request: PromptRequest, row: dict[str, Any], folder: Path) -> str:
-    line = f"{request.id}: {row['passed']} of {row['total']} cases passed"
+    line = f"{request.id}: {row['passed']} of {count(row['total'], 'case')} passed"
     line = " · ".join([line, *trigger_words(row)])
     why = [
         word

@@ -14,7 +14,7 @@ from typing import Literal, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count
+from evenhand.core.wording.words import as_written, beside, count
 from evenhand.doors.prompt_directories.content import content_of
 from evenhand.doors.prompt_directories.eval_yml import EvalFile, read_eval
 from evenhand.doors.prompt_directories.evidence import (
@@ -253,7 +253,8 @@ def _eval_gates(prompt: PromptFolder, evidence: Evidence) -> list[Gate]:
         checked.append(Gate("trials", trials >= asks.min_n, what))
     if asks.at_least:
         low = number(row, "interval", 0) or 0.0
-        what = f"the latest eval's pass rate is at least {low:.3f} (95 %), wanted {asks.at_least:g}"
+        rate = f"at least {beside(low, asks.at_least, digits=3, form='f')} (95 %)"
+        what = f"the latest eval's pass rate is {rate}, wanted {as_written(asks.at_least)}"
         checked.append(Gate("interval", low >= asks.at_least, what))
     if asks.max_reruns is not None:
         what = f"{count(red, 'full run')} of this content failed before the latest one, at most {asks.max_reruns}"
@@ -286,7 +287,7 @@ def _eval_words(row: Row) -> str:
     judges = row.get("judges")
     judged = [str(j) for j in judges] if isinstance(judges, list) else []
     n, passed = number(row, "trials") or 0, number(row, "trials_passed") or 0
-    words = f"{passed:g} of {n:g} trials passed"
+    words = f"{passed:g} of {count(int(n), 'trial')} passed"
     if answered:
         words += f"; answered by {', '.join(m + at(m) for m in answered)}"
     if judged:

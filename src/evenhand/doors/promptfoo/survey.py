@@ -15,6 +15,7 @@ from evenhand.core.plan import CallEstimate, Row
 from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord
 from evenhand.core.selecting import Selector
+from evenhand.core.wording.words import count
 from evenhand.doors.assertions.judge_estimates import JUDGE_TOKENS, judge_estimate
 from evenhand.doors.promptfoo.body import CellBody, with_settings
 from evenhand.doors.promptfoo.case_variables import resolved
@@ -125,6 +126,11 @@ def survey_of(test: Test, pair: Combination) -> Survey:
     return survey
 
 
+def _of_tests(some: int, tests: int, verb: str) -> str:
+    """`1 of 1 test expects`, `2 of 3 tests expect`."""
+    return f"{some:,} of {count(tests, 'test')} {verb}{'s' if some == 1 else ''}"
+
+
 def look_at(
     survey: Survey, pairs: Sequence[Combination], config: Config, findings: Findings
 ) -> None:
@@ -132,7 +138,7 @@ def look_at(
     if survey.vacuous:
         findings.hint(
             config.at("tests"),
-            f"{survey.vacuous} of {survey.tests} tests expect nothing, so that any answer passes",
+            f"{_of_tests(survey.vacuous, survey.tests, 'expect')} nothing, so that any answer passes",
             "Give them an assert, or write one for all under defaultTest.",
         )
     for pair in pairs:
@@ -147,21 +153,22 @@ def look_at(
     if survey.uncompared:
         lone = findings.broken(
             config.at("tests"),
-            f"{survey.uncompared} of {survey.tests} tests compare the outputs of variants, and have one",
+            f"{_of_tests(survey.uncompared, survey.tests, 'compare')} the outputs of variants, and"
+            f" {'has' if survey.uncompared == 1 else 'have'} one",
             "Add a prompt or a provider, or take select-best and max-score away.",
         )
     if survey.deserted:
         deserted = findings.broken(
             config.at("tests"),
-            f"{survey.deserted} of {survey.tests} tests compare the outputs of variants, of which fewer than two can "
-            "be asked",
+            f"{_of_tests(survey.deserted, survey.tests, 'compare')} the outputs of variants, of which fewer than two"
+            " can be asked",
             "Mend what is wrong with the variants.",
         )
     survey.problems = (lone, deserted)
     if survey.homeless:
         findings.hint(
             config.at("tests"),
-            f"{survey.homeless} of {survey.tests} tests are run nowhere",
+            f"{survey.homeless} of {count(survey.tests, 'test')} {'is' if survey.homeless == 1 else 'are'} run nowhere",
             "No variant has the prompts and providers that they name.",
         )
     names = [str(pair.variant) for pair in pairs] if len(pairs) > 1 else []

@@ -88,7 +88,7 @@ def _counts(reports: dict[str, pytest.TestReport]) -> bool:
 def _call(
     item: pytest.Function, calls: list[pytest.TestReport], at_least: float
 ) -> pytest.TestReport:
-    from evenhand.core.wording.words import interval, percent, percents
+    from evenhand.core.wording.words import percent_as_written, share_words
     from evenhand.stats.tallies import Tally, rate_of_trials
 
     settled = [getattr(call, "evenhand", None) for call in calls]
@@ -100,11 +100,10 @@ def _call(
     )
     rate = rate_of_trials(Tally(passed, n - passed - errors, errors))
     assert rate is not None  # noqa: S101 (there is one repeat at least)
-    sentence = f"{passed} of {n} repeats passed, {percents(rate.least, rate.most)}"
-    sentence += f" [{interval(rate.low, rate.high)}]"
+    sentence = f"{passed} of {n} repeats passed, {share_words(*rate)}"
     if errors:
         sentence += f", {errors} without a verdict"
-    lines = [f"{sentence}; wanted at least {percent(at_least)}"]
+    lines = [f"{sentence}; wanted at least {percent_as_written(at_least)}"]
     sections: list[tuple[str, str]] = []
     known = 0
     for i, call in enumerate(calls, 1):

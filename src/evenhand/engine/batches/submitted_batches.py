@@ -27,6 +27,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.run import CallEnd
 from evenhand.core.scripted import answers_at, script_answers
+from evenhand.core.wording.words import money
 from evenhand.engine.batches.lane import BatchLane, OpenBatch, WantedCall
 from evenhand.providers.batches.places import VENDORS, block_in, vendor_of
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult, BatchVendor
@@ -134,7 +135,7 @@ class Waves:
         requests = sum(record.requests for record in records)
         batches = "1 batch" if len(records) == 1 else f"{len(records)} batches"
         bounds = [record.bound_usd for record in records]
-        most = "" if None in bounds else f", at most ${sum(b or 0.0 for b in bounds):.2f}"
+        most = "" if None in bounds else f", at most {money(sum(b or 0.0 for b in bounds))}"
         one = "request" if requests == 1 else "requests"
         self._lane.note(f"wave {records[0].wave}: {requests:,} {one} in {batches} to {names}{most}")
         if not self._warned:

@@ -365,8 +365,14 @@ def _columns(trial: TrialResult | None, measures: Sequence[str], note: str) -> l
     ]
 
 
+_IN_POWERS = 1e21
+"""JavaScript writes numbers from here on as `1e+21`."""
+
+
 def _two_places(value: float) -> str:
     """As JavaScript writes it: halves go up."""
+    if abs(value) >= _IN_POWERS:
+        return repr(value)
     return str(Decimal(value).quantize(Decimal("0.01"), ROUND_HALF_UP))
 
 

@@ -18,6 +18,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.step import Step
 from evenhand.core.traits import Traits
+from evenhand.core.wording.words import count
 from evenhand.scorers.agents.tool_calls import HOW_CALLS, Arguments, CallsTool
 from evenhand.scorers.agents.trial_steps import (
     Failed,
@@ -149,7 +150,7 @@ class NeverFails(_OfTool):
         unknown = [(i, s) for i, s, end in ends if end == "unknown" and s.kind == "tool"]
         if unknown:
             raise unsaid(self, unknown)
-        return verdict(True, f"none of {len(ends)} steps failed", [], steps, trial)
+        return verdict(True, f"none of {count(len(ends), 'step')} failed", [], steps, trial)
 
     def __str__(self) -> str:
         return f"{self.name} never fails" if self.name else "no step fails"

@@ -14,6 +14,7 @@ from evenhand.core.score import Score
 from evenhand.core.scripted import SCRIPT_HAS_NO_PRICE, script_answers
 from evenhand.core.step import Step, StepKind
 from evenhand.core.traits import Traits
+from evenhand.core.wording.words import count as number_of
 from evenhand.scorers.agents.trial_steps import own_places, steps_in
 from evenhand.scorers.constructor_checks import need_text
 from evenhand.scorers.opposite import Question
@@ -48,7 +49,7 @@ class StepCount(Question):
         ]
         chosen = self.kind is not None or bool(self.name)
         places = own_places(counted, steps, trial) if chosen else []
-        reason = f"{len(counted)} of {len(steps)} steps"
+        reason = f"{len(counted)} of {number_of(len(steps), 'step')}"
         return Score(float(len(counted)), None, reason, {"steps": places} if places else {})
 
     def __str__(self) -> str:
@@ -65,7 +66,7 @@ class TokenCount(Question):
         steps = steps_in(output, trial)
         counts = [_plus(step.tokens_in, step.tokens_out) for step in steps]
         total, count = _summed(counts, steps, "how many tokens {} took")
-        return Score(total, None, f"{count} model calls")
+        return Score(total, None, number_of(count, "model call"))
 
     def __str__(self) -> str:
         return "tokens"
@@ -88,7 +89,7 @@ class StepCost(Question):
             if script_answers():
                 return Score(None, reason=SCRIPT_HAS_NO_PRICE)
             raise
-        return Score(total, None, f"{count} steps with a price")
+        return Score(total, None, f"{number_of(count, 'step')} with a price")
 
     def __str__(self) -> str:
         return "cost of all steps"
@@ -126,7 +127,7 @@ class StepDuration(Question):
         last = max(open_, default=(-math.inf, ""))
         if open_ and last[0] >= end:
             raise ScoreError(f"nobody says when the last step, {last[1]}, ended")
-        return Score(end - min(began), None, f"{len(steps)} steps")
+        return Score(end - min(began), None, number_of(len(steps), "step"))
 
     def __str__(self) -> str:
         return "seconds of all steps"

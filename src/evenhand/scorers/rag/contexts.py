@@ -11,6 +11,7 @@ from evenhand.core.json_shapes import is_whole
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits, label_of
+from evenhand.core.wording.words import count
 from evenhand.scorers.rag.analysis import Analysis, Claims, known_claims
 from evenhand.scorers.rag.claims import Provenance, Support
 from evenhand.scorers.rag.definitions import definitions_for
@@ -125,7 +126,9 @@ class ContextRelevance(RagMetric):
             "best_passage": max(each),
             **asked_by(bearing.found_by, bearing.support.provenance, definitions=whose),
         }
-        reason = f"{yes} of {n} sentences bear on the question"
+        reason = (
+            f"{yes} of {count(n, 'sentence')} {'bears' if yes == 1 else 'bear'} on the question"
+        )
         if whose in ("deepeval", "promptfoo"):
             return proportion(yes, n, reason, **metadata)
         text = sum(one.relevant_letters for one in shares) / sum(one.letters for one in shares)
@@ -228,10 +231,10 @@ class ContextPrecision(RagMetric):
 
     def __post_init__(self) -> None:
         RagMetric.__post_init__(self)
-        for name, count in (("k", self.k), ("relevant", self.relevant)):
-            whole = is_whole(count)
-            if count is not None and (not whole or count < 1):
-                raise UsageError(f"ContextPrecision: {name} is {count!r}, not a number from 1")
+        for name, number in (("k", self.k), ("relevant", self.relevant)):
+            whole = is_whole(number)
+            if number is not None and (not whole or number < 1):
+                raise UsageError(f"ContextPrecision: {name} is {number!r}, not a number from 1")
 
     async def score(self, output: Any, trial: Trial) -> Score:
         passages = retrieved(self, output)

@@ -18,7 +18,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan
 from evenhand.core.record import Record
 from evenhand.core.wording.spreadsheet_cells import as_text
-from evenhand.core.wording.words import count, percent, safe, short_id
+from evenhand.core.wording.words import count, p_value, percent, safe, short_id
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.expect import Expect
 from evenhand.doors.eval_sets.plan import plan_of
@@ -175,13 +175,13 @@ def change_lines(
     for one in changes:
         yield (
             f"  {one.change}: {safe(one.name)}, {percent(one.before)} → {percent(one.after)} of"
-            f" {count(one.cases, 'case')}, p = {one.p:.3f}"
+            f" {count(one.cases, 'case')}, {p_value(one.p)}"
             f"{'' if one.corrected else ', by the judge alone'}"
         )
     for one in moves:
         yield (
             f"  moved: {one.cases:,} of {count(one.out_of, 'case')} that lost {safe(one.source)} now have"
-            f" {safe(one.target)}, p = {one.p:.3f}"
+            f" {safe(one.target)}, {p_value(one.p)} corrected for all pairs of kinds"
         )
 
 

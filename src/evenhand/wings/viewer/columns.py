@@ -15,7 +15,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.json_shapes import is_array
 from evenhand.core.numbered import NumberedTexts
 from evenhand.core.run import full_cost
-from evenhand.core.score import TRIGGER_MEASURES
+from evenhand.core.score import TRIGGER_MEASURES, unknown
 from evenhand.store.decoding import NO_JSON, SearchedTrial, read_named_scores, read_searched
 from evenhand.store.encoding import written_case
 from evenhand.store.groups import Groups
@@ -128,7 +128,7 @@ def _made(
     triggers: list[int] = []
     named: list[CaseRow] = []
     failing: list[Sequence[str]] = []
-    scores: list[dict[str, float]] = []
+    scores: list[tuple[dict[str, float], Sequence[str]]] = []
     at = 0
     case, vars_, about, place = None, NO_JSON, "", 0
     for trial in trials:
@@ -168,7 +168,7 @@ def _made(
         at += len(text)
         texts.append(text)
         failing.append(names)
-        scores.append(trial.named_scores)
+        scores.append((trial.named_scores, _lacking(trial)))
         numbers.append(
             (  # flat: it is made in one step
                 trial.index,
@@ -195,7 +195,13 @@ def _made(
         return CellBlock(b"", b"", (), (), (), ())
     columns = _columns(numbers)
     index: Sequence[int] = columns["index"]
-    block = Block(rows=named, failing=failing, metrics=_metrics(scores), **columns)
+    block = Block(
+        rows=named,
+        failing=failing,
+        metrics=_metrics([s for s, _ in scores]),
+        open=_open([n for _, n in scores]),
+        **columns,
+    )
     return CellBlock(_line(block), b"".join(texts), starts, index, judged, triggers)
 
 
@@ -206,6 +212,21 @@ def _columns(numbers: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
         # Nothing is said of clusters in a run that has none.
         columns["cluster"] = ()
     return columns
+
+
+def _lacking(trial: SearchedTrial) -> Sequence[str]:
+    """The metrics that an error leaves open in a trial which has a verdict all the same."""
+    if trial.outcome == "error":
+        return ()
+    return [one.metric for one in trial.outcomes if one.metric and unknown(one.outcome, one.score)]
+
+
+def _open(lacking: Sequence[Sequence[str]]) -> dict[str, list[int]]:
+    cells: dict[str, list[int]] = {}
+    for i, names in enumerate(lacking):
+        for name in dict.fromkeys(names):
+            cells.setdefault(name, []).append(i)
+    return cells
 
 
 def _metrics(scores: Sequence[dict[str, float]]) -> dict[str, list[float | None]]:

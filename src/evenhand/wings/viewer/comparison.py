@@ -15,9 +15,17 @@ from evenhand.analysis.comparison.comparison_sides import Side, matched
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.json_shapes import finite
-from evenhand.core.wording.words import short_id
+from evenhand.core.wording.words import p_value, short_id
 from evenhand.render.comparing import Comparison, compare
-from evenhand.render.comparison import amount, because, difference, is_tested, level, lines, p_value
+from evenhand.render.comparison import (
+    amount,
+    because,
+    difference,
+    is_tested,
+    level,
+    lines,
+    says_interval,
+)
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.history import changes_since
 from evenhand.wings.viewer.listing import summary_of
@@ -67,9 +75,9 @@ def _row(result: Compared, whole: Comparison) -> ComparedRow:
             first=level(result, result.first_range),
             second=level(result, result.second_range),
             difference=difference(result, result.difference_range),
-            low=amount(result, result.low),
-            high=amount(result, result.high),
-            p=p_value(result.p) if is_tested(result) else "–",
+            low=amount(result, result.low) if says_interval(result) else "",
+            high=amount(result, result.high) if says_interval(result) else "",
+            p=p_value(result.p) if is_tested(result) and not result.withheld else "",
         )
     return ComparedRow(
         metric=result.metric,

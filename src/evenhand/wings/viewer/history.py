@@ -30,7 +30,7 @@ from evenhand.store.decoding import read_named_scores
 from evenhand.store.encoding import written_case
 from evenhand.store.measured import FurtherNumbers, MetricSums
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.shapes import Interval
+from evenhand.wings.viewer.shapes import Interval, MeanShape
 
 MOST = 200_000
 """Trials of a run whose metrics are read: they stand in the results only, of which 100,000 take two seconds."""
@@ -50,7 +50,7 @@ class MeasuredColumn(Record, frozen=True, kw_only=True):
     most: float | None
     low: Annotated[float | None, Key("The ends of its interval.")]
     high: float | None
-    means: Mapping[str, Interval]
+    means: Mapping[str, MeanShape]
     partial: Annotated[bool, Key("The run is so large that its metrics were not read.")]
 
 
@@ -99,7 +99,7 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
                 low=share and share.low,
                 high=share and share.high,
                 means={
-                    measure: Interval(mean.value, mean.low, mean.high, mean.cases)
+                    measure: MeanShape(*mean.between, mean.low, mean.high, mean.cases)
                     for measure, mean in means.items()
                     if mean is not None
                 }
@@ -148,7 +148,7 @@ def _interval(estimate: Estimate | None, count: int) -> Interval | None:
     return estimate and Interval(estimate.value, estimate.low, estimate.high, count)
 
 
-def _costs(totals: Totals, cost: float | None) -> dict[str, Interval]:
+def _costs(totals: Totals, cost: float | None) -> dict[str, MeanShape]:
     """What a column cost, and for each trial that passed; nothing where a price is not known.
 
     Whoever paid: answers from the cache make no variant cheaper.
@@ -156,9 +156,10 @@ def _costs(totals: Totals, cost: float | None) -> dict[str, Interval]:
     n = totals.trials
     if cost is None or not n:
         return {}
-    costs = {"cost": Interval(cost, None, None, n)}
+    costs = {"cost": MeanShape(cost, cost, None, None, n)}
     if totals.passed:
-        costs["cost per pass"] = Interval(cost / totals.passed, None, None, totals.passed)
+        each = cost / totals.passed
+        costs["cost per pass"] = MeanShape(each, each, None, None, totals.passed)
     return costs
 
 

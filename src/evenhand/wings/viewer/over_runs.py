@@ -41,7 +41,10 @@ class PromptVersion(Record, frozen=True, kw_only=True):
     text: str
     runs: Annotated[Sequence[str], Key("The runs that had it, oldest first.")]
     created_at: Annotated[float, Key("When the first of them began, in seconds since 1970.")]
-    rate: Annotated[RateShape | None, Key("Over all of its trials; each case counts once.")]
+    rate: Annotated[
+        RateShape | None,
+        Key("Over all of its trials; each case, or cluster of cases, counts once."),
+    ]
 
 
 class PromptHistory(Record, frozen=True):

@@ -26,6 +26,19 @@ class Interval(Record, frozen=True):
     n: Annotated[int, Key("Of how many cases.")]
 
 
+class MeanShape(Record, frozen=True):
+    """A mean over `n` cases with the ends of its 95 % interval; null where an end is not known.
+
+    Trials in error leave it between `least` and `most`: null where they may have had any value.
+    """
+
+    least: float | None
+    most: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
 class RateShape(Record, frozen=True):  # by place: `least` to `high` are a `Share`, unpacked
     """A pass rate over `n` cases, each of which counts once, with its 95 % interval.
 
@@ -260,6 +273,12 @@ class Block(Record, frozen=True, kw_only=True):
         Mapping[str, Sequence[float | None]],
         Key("Scores by metric, and null where a cell has none."),
     ]
+    open: Annotated[
+        Mapping[str, Sequence[int]],
+        Key(
+            "By metric the cells of the block that lack it because of an error, although they have a verdict."
+        ),
+    ]
 
 
 class Preview(Record, frozen=True, kw_only=True):
@@ -313,9 +332,9 @@ class ComparedWords(Record, frozen=True, kw_only=True):
     first: str
     second: str
     difference: str
-    low: str
+    low: Annotated[str, Key("The ends of its interval; empty where nothing can be said of it.")]
     high: str
-    p: Annotated[str, Key("`p = 0.016`")]
+    p: Annotated[str, Key("`p = 0.016`; empty where nothing can be concluded.")]
 
 
 class ComparedRow(Record, frozen=True, kw_only=True):

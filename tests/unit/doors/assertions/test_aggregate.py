@@ -96,3 +96,19 @@ def test_only_a_guardrail_that_blocks_excuses_what_failed(guard: str, state: str
     """One in error, or that does not apply, has blocked nothing."""
     outcomes = settled((guard, 0.0 if guard == "fail" else None, 0), ("fail", 0.0, 1))
     assert verdict_rule(excusing=frozenset({0}))(outcomes).outcome == state
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "reason"),
+    [
+        (0.8996, 0.9, "score 0.8996 < 0.9"),
+        (0.5, 0.9, "score 0.50 < 0.9"),
+        (0.9004, 0.9, "score 0.9004 ≥ 0.9"),
+        (0.9, 0.9, "score 0.90 ≥ 0.9"),
+    ],
+)
+def test_a_mean_reads_as_what_it_is_beside_its_threshold(
+    score: float, threshold: float, reason: str
+):
+    """Rounded to two digits, a miss by less than half a hundredth would read as the threshold itself."""
+    assert verdict_rule(threshold)(settled(("pass", score, 1))).reason == reason

@@ -159,7 +159,7 @@ def test_one_variant_is_said_before_and_an_error_then(tmp_path: Path):
     assert [t.outcome for t in trials] == ["error", "pass"]
     assert [graded(t).failure for t in trials] == [2, 0]
     (problem,) = load(tmp_path, Chosen(env={})).broken
-    assert problem.what == "1 of 2 tests compare the outputs of variants, and have one"
+    assert problem.what == "1 of 2 tests compares the outputs of variants, and has one"
 
 
 @pytest.mark.parametrize(

@@ -431,3 +431,28 @@ def test_what_belongs_together_counts_once_in_means_and_intervals(home: Path):
         assert "30 cases in 6 clusters by document" in " ".join(cluster_lines(report.file))
     with pytest.raises(UsageError, match="no case has a variable or metadata called 'documents'"):
         score_batch(rows, metrics=["exact_match"], cluster="documents", home=home)
+
+
+def test_a_bound_is_missed_from_either_side_and_by_no_case_that_has_no_verdict(home: Path):
+    """Above the most that is allowed nothing is below a bound."""
+    with score_batch(
+        DATA, pipeline, metrics=["edit_distance"], at_most={"edit_distance": 0}, home=home
+    ) as report:
+        assert "  1 of 3 cases missed a bound" in str(report)
+        assert "1 of 3 cases missed a bound" in report.markdown()
+    rows = [{"id": "a", "question": "one"}, {"id": "b", "question": "one", "expected": "1"}]
+    with score_batch(rows, pipeline, metrics=["token_f1"], home=home) as report:
+        assert "0 of 1 case missed a bound" in str(report)
+
+
+def test_what_does_not_apply_for_several_reasons_is_counted_by_the_first(home: Path):
+    """Two cases have no relevant passages, and one no retrieved ones either."""
+    rows = [
+        {"id": "a", "question": "x", "retrieved": ["p"]},
+        {"id": "b", "question": "y", "retrieved": ["p"]},
+        {"id": "c", "question": "z"},
+    ]
+    with score_batch(rows, lambda case: "answer", metrics=["nDCG@2"], home=home) as report:
+        reasons = [outcome.reason for trial in report.trials() for outcome in trial.outcomes]
+        assert len(set(reasons)) == 2
+        assert "(2 cases, and 1 for other reasons)" in str(report)

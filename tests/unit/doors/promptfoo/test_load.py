@@ -311,7 +311,7 @@ def test_tests_that_expect_nothing_are_a_hint(tmp_path: Path) -> None:
         {"tests": [{"vars": {"q": "1"}}, {"vars": {"q": "2"}, "assert": [{"type": "is-json"}]}]},
     )
     assert [hint.what for hint in plan.hints] == [
-        "1 of 2 tests expect nothing, so that any answer passes"
+        "1 of 2 tests expects nothing, so that any answer passes"
     ]
 
 

@@ -11,7 +11,7 @@ from evenhand.core.document import Key, as_object, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, interval, percent, safe
+from evenhand.core.wording.words import count, interval, safe, share_within
 from evenhand.stats.correction import Estimate
 from evenhand.stats.weighted import weighted_share
 from evenhand.store.labels.label import NewLabel, standing
@@ -130,8 +130,8 @@ def code_lines(run: RunFile) -> Iterator[str]:
     for code in codes:
         share = ""
         if code.share is not None:
-            ends = interval(code.share.low, code.share.high)
-            share = f"{percent(code.share.value):>6} [{ends}]"
+            one = code.share
+            share = f"{share_within(one.value, one.value, one.low, one.high):>6} [{interval(one.low, one.high)}]"
         else:
             share = count(len(code.trials), "output")
         examples = [trial.description or trial.case for trial in run.at(code.trials[:EXAMPLES])]

@@ -18,7 +18,14 @@ from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, ended, judges_asked, study_options
 from evenhand.core.ranges import ROWS, Range
-from evenhand.core.wording.words import clip, count, folded, in_one_line, interval, percents, safe
+from evenhand.core.wording.words import (
+    clip,
+    count,
+    folded,
+    in_one_line,
+    safe,
+    share_words,
+)
 from evenhand.wings.audit.case_audit import MEND, TITLES, Finding
 from evenhand.wings.audit.report import AuditReport, AuditScore, Group, grouped
 from evenhand.wings.audit.subjects import KINDS
@@ -200,7 +207,7 @@ def _rate(score: AuditScore) -> str:
         return "unknown: no answer was decided"
     count_made = score.killed + score.survived + score.errors + score.open
     return (
-        f"{percents(score.least, score.most)} [{interval(*score.interval)}]:"
+        f"{share_words(score.least, score.most, *score.interval)}:"
         f" {score.killed:,} of {count(count_made, 'made answer')} killed"
     )
 

@@ -9,6 +9,7 @@ from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.core.run import Judged
 from evenhand.core.score import Outcome, State
+from evenhand.core.wording.words import beside_least
 from evenhand.doors.importers.imported import ImportedTrial
 from evenhand.doors.importers.naming import unlike
 from evenhand.doors.importers.recorded import numbered
@@ -202,7 +203,7 @@ def _missed(score: float | None, bound: float | None) -> str:
     """Why a grader that gives no reasons failed an output, as our own bounds say it; empty for a verdict alone."""
     if score is None or bound is None or score >= bound:
         return ""
-    return f"{score:g}, wanted at least {bound:g}"
+    return beside_least(score, bound)
 
 
 def error_of(sample: Part | None) -> str:

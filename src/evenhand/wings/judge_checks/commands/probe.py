@@ -32,7 +32,14 @@ from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
 from evenhand.core.ranges import SHARE, Range
 from evenhand.core.record import Record
 from evenhand.core.wording.ink import width_of
-from evenhand.core.wording.words import count, folded, money, percent, safe, spent
+from evenhand.core.wording.words import (
+    count,
+    folded,
+    money,
+    percent_as_written,
+    safe,
+    spent,
+)
 from evenhand.render.calibration_text import rate
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.plan import Probing, probe_plan
@@ -288,7 +295,7 @@ def _sentences(judge: ProbedJudge, at_most: float) -> Iterator[str]:
     if undecided:
         yield f"not decided ({_UNDECIDED}): {_joined([kind.kind for kind in undecided])}"
     if not fooled and not undecided and judge.attacks():
-        yield f"no kind of attack is shown to pass more than {percent(at_most)} of the time"
+        yield f"no kind of attack is shown to pass more than {percent_as_written(at_most)} of the time"
     strict = [kind.kind for kind in judge.controls if kind.verdict(at_most) == "fooled"]
     if strict:
         yield f"fails answers that should pass: {_joined(strict)}"

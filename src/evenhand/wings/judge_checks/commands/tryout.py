@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.analysis.comparison.variants import in_points, points
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
@@ -30,13 +31,14 @@ from evenhand.core.wording.words import (
     count,
     folded,
     money,
+    p_value,
     padded,
     percent,
     priced,
     safe,
     spent,
 )
-from evenhand.render.calibration_text import points, rate_or_dash
+from evenhand.render.calibration_text import difference_words, rate_or_dash
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.tried import (
     CHOOSING,
@@ -289,7 +291,8 @@ def _could_show(compared: Comparison, outputs: int) -> str:
     """What so many outputs can show at all."""
     if compared.smallest is None:
         return f"{outputs} outputs like these show no difference, however large"
-    return f"{outputs} outputs show a difference of {compared.smallest * 100:.0f} points four times in five"
+    smallest = in_points(points(compared.smallest).removeprefix("+"))
+    return f"{outputs} outputs show a difference of {smallest} four times in five"
 
 
 def _rates(judge: JudgeTryout) -> Iterator[str]:
@@ -334,7 +337,7 @@ def _differences(judge: JudgeTryout) -> Iterator[str]:
 def _compared(compared: Comparison) -> str:
     if compared.difference is None:
         return "–"
-    return f"{points(compared.difference)}, p = {compared.p:.2g}"
+    return f"{difference_words(compared.difference)}, {p_value(compared.p)}"
 
 
 def _name(one: Tried) -> str:
