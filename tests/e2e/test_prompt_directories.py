@@ -468,3 +468,10 @@ def test_where_no_script_answers_a_prompt_its_own_places_are_named_and_no_others
     assert "no offline.jsonl in prompts/commit-message, or in .\n  Write it" in ended.err
     Path("prompts/surgical-diff/offline.jsonl").rename("prompts/commit-message/offline.jsonl")
     assert "no offline.jsonl" not in evenhand(*words, "--offline").err
+
+
+@pytest.mark.parametrize("typed", ["prompts/commit-message", "prompts/commit-message/"])
+def test_the_path_of_a_prompt_in_place_of_its_id_is_answered_with_the_id(evenhand: Run, typed: str):
+    """`evenhand run` takes the path, and the commands of `prompt` the id."""
+    ended = evenhand("prompt", "show", typed)
+    assert (ended.code, "Did you mean 'commit-message'?" in ended.err) == (2, True)

@@ -68,6 +68,7 @@ def evenhand(
         (("runs", "list"), "finished"),
         (("compare", ":1", ":2"), ""),
         (("export", "--to", "-", "--format", "junit"), "is polite"),
+        (("check", "--offline"), "replies scripted"),
         (("probe", "--offline", "--dry-run"), "replies scripted"),
         (("probe", "--offline"), "replies scripted; next"),
     ],

@@ -70,7 +70,10 @@ def _show(request: Asked, *, as_json: bool) -> None:
     for line in _difference_lines(plan.differences()):
         tell(line)
     again = typed(request.record())
-    for line in estimate_lines(plan, estimates, again, precedent, ready=not missing_keys):
+    lines = estimate_lines(
+        plan, estimates, again, precedent, ready=not missing_keys, scripted=request.offline
+    )
+    for line in lines:
         click.echo(line)
     if missing_keys:
         raise ConfigError(missing_keys)

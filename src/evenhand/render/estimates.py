@@ -110,6 +110,7 @@ def estimate_lines(
     precedent: Precedent | None = None,
     *,
     ready: bool = True,
+    scripted: bool = False,
 ) -> list[str]:
     """What a run of a plan would ask, and what it may cost.
 
@@ -117,6 +118,7 @@ def estimate_lines(
         path: How the user named it, with options, after a space; empty for the current folder.
         precedent: An earlier run, where the calls are not known before they are made.
         ready: Whether it could be run as it is; the last line says so.
+        scripted: Whether a script would answer, which has no price.
     """
     lines = [heading(plan), ""]
     bound = "at most"
@@ -136,7 +138,7 @@ def estimate_lines(
             if estimate.tokens_in
             else "tokens unknown beforehand"
         )
-        cost = priced(estimate.cost_usd, scripted=False, bound=bound)
+        cost = priced(estimate.cost_usd, scripted=scripted, bound=bound)
         lines.append(
             f"  {estimate.role:<9} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"
         )
@@ -145,8 +147,9 @@ def estimate_lines(
             "  what an eval asks is unknown before its first run; after that, check estimates from it"
         )
     state = f"no problems, {count(len(plan.hints), 'hint')}" if plan.hints else "nothing is wrong"
-    lanes = batch_line(plan, estimates, bound, precedent if bound == "about" else None)
-    lines += [lanes] if lanes else []
+    if not scripted:
+        lanes = batch_line(plan, estimates, bound, precedent if bound == "about" else None)
+        lines += [lanes] if lanes else []
     lines += _waits(plan, estimates)
     if not ready:
         return [*lines, ""]

@@ -66,10 +66,13 @@ class Library(Record, frozen=True):
             UsageError: There is no such prompt, or this is no id.
         """
         if not is_id(id):
-            raise UsageError(
-                f"{id!r} is not the id of a prompt",
-                hint="An id is the name of a folder below prompts/: letters, digits, '.', '_' and '-'.",
+            rule = (
+                "An id is the name of a folder below prompts/: letters, digits, '.', '_' and '-'."
             )
+            # `evenhand run` takes the path.
+            named = Path(id).name
+            meant = f"Did you mean {named!r}? " if named in self.ids() else ""
+            raise UsageError(f"{id!r} is not the id of a prompt", hint=f"{meant}{rule}")
         folder = self.prompts / id
         if not (folder / META).is_file():
             hint = did_you_mean(id, self.ids(), "`evenhand prompt list` has them all.")

@@ -232,11 +232,8 @@ def _following(run: RunFile, calibration: Calibration) -> list[str]:
         verb = "calibrate" if other.labels else "label"
         here = f", or to have them count here, too: {other.command}" if other.command else ""
         lines.append(f"! run {other.name} has {other.words}: evenhand {verb} {other.name}{here}")
-    metrics = {judge.metric for judge in calibration.judges}
-    if few := too_few(run) if metrics else "":
+    if few := too_few(run) if calibration.judges else "":
         lines.append(f"! {few}")
-    # Where no metric has enough, labels of all its outputs would still be too few.
-    can_do = not few or not all(too_few(run, [metric]) for metric in metrics)
-    if other is None and can_do and (command := next_labels(run)):
+    if other is None and (command := next_labels(run)):
         lines.append(f"next: {command}")
     return lines
