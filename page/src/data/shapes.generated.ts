@@ -497,7 +497,7 @@ export interface ComparedWords {
   readonly difference: string;
   readonly low: string;
   readonly high: string;
-  /** `p = 0.016` */
+  /** `p = 0.016`; empty for fewer than five cases or clusters */
   readonly p: string;
 }
 

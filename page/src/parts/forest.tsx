@@ -14,8 +14,10 @@ export function columnsSaid({ before, after }: Compared): string {
 }
 
 /** A difference with its interval, in the digits that the comparison gives it: the same here and in every sentence. */
-export function differenceSaid({ words, rates }: Compared, unit = rates ? " points" : ""): string {
-  return words === null ? "nothing to compare" : minus(`${words.difference}${unit} [${words.low}, ${words.high}]`);
+export function differenceSaid({ words, rates, low, high }: Compared, unit = rates ? " points" : ""): string {
+  if (words === null) return "nothing to compare";
+  const interval = low === null && high === null ? "" : ` [${words.low}, ${words.high}]`;
+  return minus(`${words.difference}${unit}${interval}`);
 }
 
 /** The results of one metric: they share a scale. */
@@ -34,7 +36,7 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
   const cut = cutTo(narrow ? width - 150 : left - 8, names);
   const table = () => ({
     head: ["variant", "before", "now", "difference", "p", "verdict", "cases"],
-    rows: results.map((of, i) => [names[i]!, of.words?.first ?? "–", of.words?.second ?? "–", differenceSaid(of), of.words?.p ?? "–", of.verdict, grouped(of.n)]),
+    rows: results.map((of, i) => [names[i]!, of.words?.first ?? "–", of.words?.second ?? "–", differenceSaid(of), of.words?.p || "–", of.verdict, grouped(of.n)]),
   });
   return (
     <Figure

@@ -197,7 +197,7 @@ function VerdictLine({ of, tests }: { of: Compared; tests: number }) {
         <b>{differenceSaid(of)}</b>
         {words !== null && <span>{minus(`${words.first} → ${words.second}`)}{of.lower && ", less is better"}</span>}
         <span>{count(n, "case")}</span>
-        {words !== null && <span>{words.p}{tests > 1 && <span class="verdict-why">{` (Holm, of ${tests})`}</span>}</span>}
+        {words !== null && words.p !== "" && <span>{words.p}{tests > 1 && <span class="verdict-why">{` (Holm, of ${tests})`}</span>}</span>}
         {because !== "" && <span class="verdict-why">{minus(because)}</span>}
       </span>
     </li>

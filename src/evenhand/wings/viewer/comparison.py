@@ -69,7 +69,7 @@ def _row(result: Compared, whole: Comparison) -> ComparedRow:
             difference=difference(result, result.difference_range),
             low=amount(result, result.low),
             high=amount(result, result.high),
-            p=p_value(result.p) if is_tested(result) else "–",
+            p=p_value(result.p) if is_tested(result) else "",
         )
     return ComparedRow(
         metric=result.metric,

@@ -315,7 +315,7 @@ class ComparedWords(Record, frozen=True, kw_only=True):
     difference: str
     low: str
     high: str
-    p: Annotated[str, Key("`p = 0.016`")]
+    p: Annotated[str, Key("`p = 0.016`; empty for fewer than five cases or clusters")]
 
 
 class ComparedRow(Record, frozen=True, kw_only=True):
