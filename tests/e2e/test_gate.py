@@ -742,3 +742,25 @@ def test_a_gate_that_is_undecided_shows_the_first_case_that_became_worse(folder:
     assert open_.code == 3, open_.out
     (words,) = re.findall(r"next: evenhand (show .*)", open_.err)
     assert "q3" in folder.run(*words.split()).out
+
+
+def test_a_file_that_wants_a_key_when_it_is_imported_is_lent_none(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+):
+    """A client that it makes would send it: eval sets always run."""
+    (folder.path / "keyed_evals.py").write_text(
+        "import os\nfrom pathlib import Path\nfrom evenhand import EvalSet\n"
+        "with Path(__file__).with_name('keys').open('a') as file:\n"
+        "    file.write(os.environ['OPENAI_API_KEY'] + '\\n')\n"
+        "evals = EvalSet('keyed', data=[{'input': str(i)} for i in range(8)])\n"
+        "@evals.eval\ndef answers(case, expect):\n    expect(len(case.input) == 1, 'short')\n    return case.input\n"
+    )
+    monkeypatch.setenv("OPENAI_API_KEY", "own")
+    assert folder.run("run", "keyed_evals.py", "--no-progress").code == 0
+    assert folder.run("baseline", "--to", "own.evn").code == 0
+    monkeypatch.delenv("OPENAI_API_KEY")
+    # This process has imported the file already, and imports it again under another name.
+    (folder.path / "keyed_evals.py").rename(folder.path / "again_evals.py")
+    gate = folder.run("gate", "again_evals.py", "--baseline", "own.evn", "--margin", "0.5")
+    assert (gate.code, "OPENAI_API_KEY" in gate.err) == (2, True)
+    assert set((folder.path / "keys").read_text().split()) == {"own"}

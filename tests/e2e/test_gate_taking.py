@@ -606,3 +606,30 @@ def test_a_gate_that_has_to_ask_says_which_key_it_needs_and_leaves_no_run(
     assert "--offline" not in err
     assert fake.ledger.total == before
     assert len(list(folder.glob(".evenhand/runs/*.db"))) == runs
+
+
+def test_a_gate_of_a_prompt_directory_that_takes_all_trials_needs_no_key(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake: FakeProvider,
+    capsys: pytest.CaptureFixture[str],
+):
+    """Neither for its model nor for its judge; once its prompt has changed, it does."""
+    for name, value in fake.env().items():
+        monkeypatch.setenv(name, value.replace("//127.0.0.1", "//127.1"))
+    monkeypatch.chdir(tmp_path)
+    prompt = tmp_path / "prompts" / "refunds"
+    prompt.mkdir(parents=True)
+    for file, text in (("eval.yml", EVAL), ("meta.yml", META), ("prompt.xml", "<p>{{q}}</p>\n")):
+        (prompt / file).write_text(text)
+    assert command(capsys, "run", "prompts/refunds", "--no-progress")[0] == 0
+    assert command(capsys, "baseline", "--to", "b.evn")[0] == 0
+    for name in fake.env():
+        if name.endswith("_KEY"):
+            monkeypatch.delenv(name)
+    words = ("gate", "prompts/refunds", "--baseline", "b.evn", "--margin", "0.9", "--no-progress")
+    code, out, err = command(capsys, *words)
+    assert (code, "API key" in err) == (0, False), out + err
+    edit("prompts/refunds/prompt.xml", "<p>", "<p>Now: ")(tmp_path)
+    code, out, err = command(capsys, *words)
+    assert (code, out, "no API key for openai:chat:gpt-5" in err) == (2, "", True), out + err

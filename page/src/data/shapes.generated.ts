@@ -509,7 +509,7 @@ export interface ComparedWords {
   /** The ends of its interval; empty where nothing can be said of it. */
   readonly low: string;
   readonly high: string;
-  /** `p = 0.016`; empty where nothing can be concluded. */
+  /** `p = 0.016`; empty where nothing can be concluded, and for fewer than five cases or clusters. */
   readonly p: string;
 }
 
@@ -843,7 +843,7 @@ export interface PromptVersion {
   readonly runs: readonly string[];
   /** When the first of them began, in seconds since 1970. */
   readonly created_at: number;
-  /** Over all of its trials; each case counts once. */
+  /** Over all of its trials; each case, or cluster of cases, counts once. */
   readonly rate: RateInterval | null;
 }
 

@@ -55,7 +55,9 @@ class KeysLent(MutableRecord):
         """The plan. Its problems don't name --offline: a baseline of models is not compared with a script."""
         if self.lends:
             try:
-                plan, self.lacking = plan_without_keys(self.asked, offline_helps=False)
+                plan, self.lacking = plan_without_keys(
+                    self.asked, offline_helps=False, on_import=False
+                )
             except ConfigError:
                 self.lends = False  # more is wrong than missing keys
             else:
@@ -64,7 +66,7 @@ class KeysLent(MutableRecord):
 
 
 def plan_without_keys(
-    request: Asked, *, prepare: bool = True, offline_helps: bool = True
+    request: Asked, *, prepare: bool = True, offline_helps: bool = True, on_import: bool = True
 ) -> tuple[Plan, Sequence[Problem]]:
     """The plan, and the keys that it lacks and was lent.
 
@@ -72,6 +74,7 @@ def plan_without_keys(
         request: What is run.
         prepare: As for `Asked.plan`.
         offline_helps: As for `Asked.plan`.
+        on_import: Whether files that want a key when they are imported get one. Their clients would go on sending it.
 
     Raises:
         ConfigError: Something other than keys is wrong.
@@ -90,7 +93,7 @@ def plan_without_keys(
     nobody = [str(problem) for problem in problems if nobody_named(problem)]
     others = [problem for problem in problems if str(problem) not in nobody]
     # Something other than keys is wrong as well: that would make any estimate a wrong one.
-    if not all(model_without_key(one) or key_on_import(one) for one in others):
+    if not all(model_without_key(one) or (on_import and key_on_import(one)) for one in others):
         raise ConfigError(problems, hints)
     models = [*filter(None, map(model_without_key, others))]
     if any(map(key_on_import, others)):

@@ -97,14 +97,13 @@ def _lines(comparison: ComparedRuns) -> list[str]:
         ]
     text += [_unchanged_line(several, comparison, pairs) for several in unchanged.values()]
     tested = max(result.tests for result in comparison.results)
-    if tested > 1 and any(map(is_tested, comparison.results)):
+    what = _corrected(comparison)
+    if tested > 1 and what:
         in_brackets = (
             "; uncorrected p-values are in brackets"
             if any(map(_is_corrected, comparison.results))
             else ""
         )
-        # With a margin, intervals are those of each metric alone, as all bounds have to hold at once.
-        what = "p-values" if comparison.margin is not None else "p-values and intervals"
         apart = (
             "; where no case differs, nothing is tested"
             if any(result.constant for result in comparison.results)
@@ -117,6 +116,16 @@ def _lines(comparison: ComparedRuns) -> list[str]:
         prefix = f"{too_few(_fewest(list(few)))}; " if len(comparison.results) > 1 else ""
         text.append(f"{prefix}`evenhand info power` says how many cases show a difference")
     return text
+
+
+def _corrected(comparison: ComparedRuns) -> str:
+    """What the lines of a comparison have that is corrected for how many they are, in words; empty for nothing."""
+    corrected = {
+        "p-values": any(map(is_tested, comparison.results)),
+        # With a margin, intervals are those of each metric alone, as all bounds have to hold at once.
+        "intervals": comparison.margin is None and any(map(interval, comparison.results)),
+    }
+    return " and ".join(what for what, there in corrected.items() if there)
 
 
 def _fewest(counts: Sequence[str]) -> str:

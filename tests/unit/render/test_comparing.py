@@ -21,6 +21,7 @@ from evenhand.render.comparing import compare
 from evenhand.render.comparison import _fewest, html
 from evenhand.render.run import Run
 from evenhand.store.runfile import RunFile
+from evenhand.wings.viewer.comparison import _row
 
 ONE = (Variant(0, "plain", "m"),)
 Outcomes = Sequence[bool | None]
@@ -417,6 +418,8 @@ async def test_of_so_few_cases_no_p_value_is_shown(runs: Pair, n: int):
     assert "p-values" not in str(found)
     assert [one.p_alone for one in found.results if not one.data.rates] == [1.0]
     assert "∞" not in html(found)
+    in_page = [_row(one, found).words for one in found.results]
+    assert {words.p for words in in_page if words is not None} == {""}
 
 
 async def test_too_few_cases_are_said_once_with_where_to_ask(runs: Pair):

@@ -334,7 +334,12 @@ class ComparedWords(Record, frozen=True, kw_only=True):
     difference: str
     low: Annotated[str, Key("The ends of its interval; empty where nothing can be said of it.")]
     high: str
-    p: Annotated[str, Key("`p = 0.016`; empty where nothing can be concluded.")]
+    p: Annotated[
+        str,
+        Key(
+            "`p = 0.016`; empty where nothing can be concluded, and for fewer than five cases or clusters."
+        ),
+    ]
 
 
 class ComparedRow(Record, frozen=True, kw_only=True):
