@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from evenhand.analysis.comparison.variants import in_points
 from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.analysis.trust.power import ALIKE, JudgeWorth, Power
 from evenhand.analysis.trust.power_document import PowerSample, PowerWording
-from evenhand.core.wording.words import count, percent, rounded, safe, share_words
+from evenhand.core.wording.words import count, in_points, percent, rounded, safe, share_words
 from evenhand.stats.variance_parts import FEWEST_UNITS
 
 

@@ -127,8 +127,11 @@ def test_a_metric_is_asked_as_the_command_line_asks_it(served: Any, runs: list[s
         drawn = page.locator(".forests .chart-note").all_text_contents()
         assert len(drawn) == len(told)
         for text in drawn:  # the same digits in the plot as in words
-            number = text.partition(" [")[0]
-            assert any(re.search(rf"{re.escape(number)}( points)? \[", line) for line in lines)
+            number, *interval = re.split(r"(?= \[)|, n ", text)[:2]
+            reach = (
+                re.escape(interval[0].partition(", n")[0]) if interval[0].startswith(" [") else ""
+            )
+            assert any(re.search(rf"{re.escape(number)}( points?)?{reach}", line) for line in lines)
     seen.turn(runs[1], view="comparison", base=runs[0])
     verdicts = page.locator(".verdict-word").all_inner_texts()
     order = ["worse", "better", "undecided", "no detectable difference"]

@@ -15,7 +15,7 @@ from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
-from evenhand.core.wording.words import beside, beside_least
+from evenhand.core.wording.bounds import beside, beside_least
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.doors.assertions.grading import Grader, as_variable
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags

@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenhand.analysis.comparison.variants import in_points, points
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
-from evenhand.core.wording.words import clip, count, folded, money, p_value, padded, percent, safe
+from evenhand.core.wording.words import (
+    clip,
+    count,
+    folded,
+    in_points,
+    money,
+    p_value,
+    padded,
+    percent,
+    points,
+    safe,
+)
 from evenhand.render.calibration_text import difference_words, rate_or_dash
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.tried import (
