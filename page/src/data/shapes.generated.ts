@@ -843,7 +843,7 @@ export interface PromptVersion {
   readonly runs: readonly string[];
   /** When the first of them began, in seconds since 1970. */
   readonly created_at: number;
-  /** Over all of its trials; each case counts once. */
+  /** Over all of its trials; each case, or cluster of cases, counts once. */
   readonly rate: RateInterval | null;
 }
 
