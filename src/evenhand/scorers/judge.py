@@ -86,7 +86,7 @@ class MeetsRubric:
         if (ruling.passed, ruling.score) in CONTRADICTIONS:
             metadata["contradiction"] = True
         reason = ruling.reason or f"the judge says {'pass' if passed else 'fail'}, score {value:g}"
-        if ruling.passed is not False and not enough:
+        if ruling.passed is not False and self.threshold is not None and not enough:
             reason = f"score {beside_least(value, self.threshold)}: {reason}"
         return Score(value, passed, reason, metadata)
 

@@ -133,7 +133,7 @@ class MaxScore:
         for i, score in enumerate(scores):
             if i == best:
                 why = f"the highest score: {score:.3f}"
-            elif score == highest and not enough:
+            elif score == highest and self.at_least is not None and not enough:
                 why = f"the highest score is {beside_least(score, self.at_least)}"
             else:
                 number = beside(score, highest, digits=3, form="f")
