@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apart } from "../src/model/summary";
 import { rateFrom } from "../src/model/rate";
-import { asWritten, beside, interval, mean, minus, money, number, paid, passed, percent, percents, rate, rounded, seconds, sentences, short, signed, spent, when } from "../src/model/words";
+import { asWritten, beside, interval, mean, minus, money, number, paid, passed, percent, percents, rate, rounded, seconds, sentences, short, shortBeside, signed, spent, when } from "../src/model/words";
 
 test("a rate is told of its trials, and how many cases they are of", () => {
   assert.equal(passed({ least: 0.625, most: 0.625, low: 0.43, high: 0.79, n: 8 }), "63 % [43–79] passed · 8 cases");
@@ -31,7 +31,7 @@ test("a number that missed its bound does not read as one that kept it", () => {
 
 test("a score is a whole number only if it is one, and has more digits beside a narrow interval", () => {
   assert.deepEqual([short(0.9996), short(1), short(4.999)], ["0.9996", "1", "4.999"]);
-  assert.deepEqual([short(0.9999, { low: 0.99943, high: 0.99998 }), short(1, { low: 0.9996, high: 1 }), short(0.5, { low: 0.4, high: 0.6 })], ["0.9999", "1", "0.5"]);
+  assert.deepEqual([shortBeside(0.9999, { low: 0.99943, high: 0.99998 }), shortBeside(1, { low: 0.9996, high: 1 }), shortBeside(0.5, { low: 0.4, high: 0.6 }), shortBeside(4.999, { low: 3, high: 4.999 })], ["0.9999", "1", "0.5", "5.00"]);
 });
 
 test("one number is rounded alike as a rate and as a score, halves up", () => {

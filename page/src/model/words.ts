@@ -111,22 +111,28 @@ export function beside(value: number, ...bounds: readonly (number | null)[]): st
   return number(value);
 }
 
-/**
- * The same for a narrow place, in two digits after the point or, beside a narrow interval, in as many as `score_digits` has; as a whole
- * number only if it is one, unless it is the end of an interval.
- */
-export function short(value: number | null | undefined, of?: Partial<Ends>, end = false): string {
+/** The same for a narrow place, in two digits after the point; as a whole number only if it is one. */
+export function short(value: number | null | undefined): string {
+  return shortBeside(value, NO_ENDS);
+}
+
+/** The same beside an interval: where that is narrow, in as many digits as `score_digits` has. Its own ends may be rounded to whole numbers. */
+export function shortBeside(value: number | null | undefined, of: Ends): string {
   if (value === null || value === undefined || Number.isNaN(value) || Math.abs(value) >= 100) return number(value);
   const digits = scoreDigits(of);
   const text = rounded(value, digits);
   if (Math.abs(Number(text) - value) < 1e-9) return minus(String(Number(text)));
-  if (end) return minus(digits === 2 ? text : String(Number(text)));
-  if (Number(text) === 0) return number(Number(value.toPrecision(1)));
-  return Number.isInteger(Number(text)) ? number(value) : minus(digits === 2 ? text : String(Number(text)));
+  if (value !== of.low && value !== of.high) {
+    if (Number(text) === 0) return number(Number(value.toPrecision(1)));
+    if (Number.isInteger(Number(text))) return number(value);
+  }
+  return minus(digits === 2 ? text : String(Number(text)));
 }
 
-function scoreDigits({ low, high }: Partial<Ends> = {}): number {
-  const width = known(low ?? null) && known(high ?? null) ? high! - low! : 0;
+const NO_ENDS: Ends = { low: null, high: null };
+
+function scoreDigits({ low, high }: Ends): number {
+  const width = known(low) && known(high) ? high - low : 0;
   return width > 1e-12 && width < 0.02 ? Math.max(3, Math.ceil(1 - Math.log10(width))) : 2;
 }
 

@@ -5,7 +5,7 @@ import { nextSort, sortsBy, type Key, type Sort, type SortKey } from "../model/o
 import type { Span } from "../model/rate";
 import { fitted } from "../model/names";
 import { apart, counted, type ColumnSummary } from "../model/summary";
-import { count, ends, grouped, interval, mean, middle, paid, percents, RateBar, seconds, short, signed } from "./marks";
+import { count, ends, grouped, interval, mean, middle, paid, percents, RateBar, seconds, short, shortBeside, signed } from "./marks";
 import { shown } from "./text";
 
 interface Props {
@@ -90,8 +90,8 @@ function Ends({ of }: { of: ColumnSummary["score"] }) {
   if (of === null) return <>–</>;
   return (
     <>
-      {middle(of, (value) => short(value, of))}
-      <span class="head-ends">{ends(of, (value) => short(value, of, true))}</span>
+      {middle(of, (value) => shortBeside(value, of))}
+      <span class="head-ends">{ends(of, (value) => shortBeside(value, of))}</span>
     </>
   );
 }

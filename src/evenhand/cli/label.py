@@ -273,9 +273,10 @@ def _carry(source: Path, path: Path, metrics: tuple[str, ...]) -> int:
         refuse_judge_check(run.meta)
         which = carry_labels(earlier, run, metrics)
     name, old = called(Path.cwd(), path), called(Path.cwd(), source)
-    labels = count(len(which.labels) + len(which.preferences.labels), "label")
+    total = len(which.labels) + len(which.preferences.labels)
+    labels, counts = count(total, "label"), "counts" if total == 1 else "count"
     tell(
-        f"{labels} of run {old} count here, too: the outputs, their questions and criteria are the same"
+        f"{labels} of run {old} {counts} here, too: the outputs, their questions and criteria are the same"
     )
     if which.different:
         tell(f"{count(which.different, 'label')} left out, as one of these is different")
@@ -450,11 +451,12 @@ def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -
 
 
 def _items_in_words(items: Sequence[DrawnItem]) -> str:
-    """How many there are: of several metrics, as outputs times metrics, of which fewer may be chosen."""
+    """How many there are; of several metrics, as outputs times metrics where each output has all of them."""
     from evenhand.core.wording.words import count
 
     outputs, metrics = {item.trial.index for item in items}, {item.metric for item in items}
-    several = f" ({count(len(outputs), 'output')} × {len(metrics)} metrics; --metric chooses)"
+    times = " ×" if len(items) == len(outputs) * len(metrics) else ","
+    several = f" ({count(len(outputs), 'output')}{times} {len(metrics)} metrics; --metric chooses)"
     return count(len(items), "item") + (several if len(metrics) > 1 else "")
 
 

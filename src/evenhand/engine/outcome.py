@@ -37,7 +37,7 @@ from evenhand.core.score import Outcome, Scale, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of, traits_of
 from evenhand.core.users_code import users_line
-from evenhand.core.wording.words import as_written, beside, beside_least
+from evenhand.core.wording.bounds import as_written, beside, beside_least
 from evenhand.engine.call_context import Asked, asking, scorer_calls
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.guardian import running

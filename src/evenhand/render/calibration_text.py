@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
-from evenhand.analysis.comparison.variants import in_points, points
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.rates import hundredths, score_digits
 from evenhand.analysis.trust.agreement import AgreementStatistics, coefficient
@@ -32,9 +31,11 @@ from evenhand.core.wording.words import (
     columns,
     count,
     folded,
+    in_points,
     p_value,
     padded,
     percent,
+    points,
     safe,
     share_words,
     short_id,
@@ -86,7 +87,7 @@ def _judge_lines(judge: JudgeCalibration, run: str) -> Iterator[str]:
     yield f"  {judge.verdict}: {judge.why}"
     if judge.verdict == "do not use" and not few_of_a_kind(v):
         yield f"  next       try another model on these labels: evenhand calibrate {short_id(run)} --try model=ID"
-    yield f"  labels     {v.labels} of {count(v.items, 'judged output')}"
+    yield f"  labels     {v.labels:,} of {count(v.items, 'judged output')}"
     yield f"  raw        {rate(judge.raw)}"
     if judge.corrected is not None:
         yield f"  corrected  {rate(judge.corrected)}"
@@ -98,7 +99,8 @@ def _judge_lines(judge: JudgeCalibration, run: str) -> Iterator[str]:
         yield f"  people     {_alternative_words(judge.alternative)}"
     if judge.jury is not None:
         yield from jury_lines(judge.jury)
-    if judge.rho2 is not None and v.labels >= FEWEST_WORTH:
+    # Where nothing is corrected, its verdicts replace none, however they go with people's.
+    if judge.rho2 is not None and judge.corrected is not None and v.labels >= FEWEST_WORTH:
         yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
     if judge.probabilities is not None and v.labels >= FEWEST_WORTH:
         yield from probability_lines(judge.probabilities)
@@ -202,7 +204,8 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
         return half_width_by_strata(judge.weighted, labels, v.items) * math.sqrt(effect)
     people = (v.both_pass + v.missed + 1) / (v.labels + 2)  # never 0 or 1 on so few
     others = max(0, v.items - labels)
-    left = 1 - (judge.rho2 or 0.0) * others / max(1, labels + others)
+    rho2 = 0.0 if judge.corrected is None else judge.rho2 or 0.0
+    left = 1 - rho2 * others / max(1, labels + others)
     return z_of() * math.sqrt(people * (1 - people) / labels * left * effect)
 
 

@@ -18,9 +18,7 @@ from evenhand.analysis.comparison.variants import (
     corrected_for,
     could_show,
     could_turn,
-    in_points,
     over,
-    points,
     too_few,
 )
 from evenhand.analysis.summaries.column_names import SHORT
@@ -32,9 +30,11 @@ from evenhand.core.wording.words import (
     columns,
     count,
     folded,
+    in_points,
     p_value,
     padded,
     percents,
+    points,
     rounded,
     safe,
 )

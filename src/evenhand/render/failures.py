@@ -42,8 +42,8 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     left = unread = printed = 0
     alike = _alike(run, grid, whole)
     reasons: set[str] = set()
-    told: set[str] = set()
-    untold: set[str] = set()
+    named: set[str] = set()
+    unlisted: set[str] = set()
     for variant, places in enumerate(grid.failed):
         if variant in whole:
             continue
@@ -58,8 +58,8 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         for why, trials in listed:
             where = _where(grid, alike.get(why, trials), width)
             lines += _entry_lines("fail", where, why, width, ink)
-        told |= {why for why, _ in listed}
-        untold |= groups.keys() - {why for why, _ in listed}
+        named |= {why for why, _ in listed}
+        unlisted |= groups.keys() - {why for why, _ in listed}
         reasons |= {why for why, _ in listed if why in alike}
         printed += len(listed)
         left += totals[variant].failed - sum(len(trials) for _, trials in listed) - known
@@ -76,7 +76,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         if unread:
             each = "" if len(grid.failed) == 1 else " of each column"
             rest += f" (the first {grid.kept:,}{each} are grouped)"
-        elif not (others or told & untold):
+        elif not (others or named & unlisted):
             rest += " for other reasons"
         listed = f": evenhand show {short_id(run.meta.id)} --where status:fail"
         whole = (f"{rest}{listed}", rest)

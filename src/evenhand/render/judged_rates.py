@@ -29,17 +29,8 @@ from evenhand.analysis.trust.trust_rules import (
     without_split,
 )
 from evenhand.core.errors import UsageError
-from evenhand.core.wording.words import (
-    beside,
-    count,
-    digits_within,
-    folded,
-    interval,
-    percent_as_written,
-    percent_beside,
-    safe,
-    short_id,
-)
+from evenhand.core.wording.bounds import beside, percent_as_written, percent_beside
+from evenhand.core.wording.words import count, digits_within, folded, interval, safe, short_id
 from evenhand.render.calibration_text import canary_sentences, mean_words, rate
 from evenhand.stats.correction import Estimate
 from evenhand.stats.paired_difference import FEWEST as FEWEST_PAIRS

@@ -8,8 +8,9 @@ from typing import Any
 
 from evenhand.analysis.summaries.marks import UNSURE
 from evenhand.core.score import Outcome
+from evenhand.core.wording.bounds import as_written, beside
 from evenhand.core.wording.ink import Ink
-from evenhand.core.wording.words import as_written, beside, clip, columns, folded, number, safe
+from evenhand.core.wording.words import clip, columns, folded, number, safe
 from evenhand.store.labels.label import Label
 
 REASON_LINES = 12

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from evenhand.analysis.comparison.variants import in_points
 from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.analysis.trust.power import ALIKE, JudgeWorth, Power
 from evenhand.analysis.trust.power_document import PowerSample, PowerWording
-from evenhand.core.wording.words import count, percent, rounded, safe, share_words
+from evenhand.core.wording.words import count, in_points, percent, rounded, safe, share_words
 from evenhand.stats.variance_parts import FEWEST_UNITS
 
 
@@ -107,9 +106,10 @@ def _uncertainty(power: Power) -> Iterator[str]:
     elif pilot.cost is not None:
         yield f"with fewer than {FEWEST_UNITS} cases or clusters, the sources of uncertainty of {of} are unknown"
     for judge in pilot.again:
+        another = 2 * judge.variance
         yield (
             f"{safe(judge.metric)}: {safe(judge.model)}, asked again about the same output, gives another verdict in "
-            f"{share_words(*[2 * judge.variance] * 2, 2 * judge.low, min(1.0, 2 * judge.high))} of pairs"
+            f"{share_words(another, another, 2 * judge.low, min(1.0, 2 * judge.high))} of pairs"
         )
     if pilot.judges and not pilot.again:
         yield (

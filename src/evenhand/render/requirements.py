@@ -6,15 +6,8 @@ from collections.abc import Sequence
 
 from evenhand.analysis.trust.requirements import Held, held
 from evenhand.core.requirement import PASSED, Requirement
-from evenhand.core.wording.words import (
-    beside,
-    count,
-    digits_within,
-    interval,
-    percent_as_written,
-    percent_beside,
-    safe,
-)
+from evenhand.core.wording.bounds import beside, percent_as_written, percent_beside
+from evenhand.core.wording.words import count, digits_within, interval, safe
 from evenhand.store.runfile import RunFile
 
 FAILURES_ALLOWED = "no pass_rate is required, so failed trials alone don't fail the run"

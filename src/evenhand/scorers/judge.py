@@ -17,7 +17,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.score import OFF_SCALE, Score
-from evenhand.core.wording.words import beside_least
+from evenhand.core.wording.bounds import beside_least
 from evenhand.scorers.deciding import reply_details
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judge_reply import Ruling, read_ruling
@@ -86,7 +86,7 @@ class MeetsRubric:
         if (ruling.passed, ruling.score) in CONTRADICTIONS:
             metadata["contradiction"] = True
         reason = ruling.reason or f"the judge says {'pass' if passed else 'fail'}, score {value:g}"
-        if ruling.passed is not False and not enough:
+        if ruling.passed is not False and self.threshold is not None and not enough:
             reason = f"score {beside_least(value, self.threshold)}: {reason}"
         return Score(value, passed, reason, metadata)
 

@@ -11,7 +11,7 @@ from evenhand.core.run import unseen
 from evenhand.core.score import Score, check
 from evenhand.core.scripted import SCRIPT_HAS_NO_PRICE, script_answers
 from evenhand.core.traits import Traits
-from evenhand.core.wording.words import as_written, beside
+from evenhand.core.wording.bounds import as_written, beside
 from evenhand.scorers.constructor_checks import need_number
 from evenhand.scorers.opposite import Question
 

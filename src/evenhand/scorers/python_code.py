@@ -23,7 +23,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_object
 from evenhand.core.score import Scale, Score
-from evenhand.core.wording.words import as_written, beside, beside_least
+from evenhand.core.wording.bounds import as_written, beside, beside_least
 from evenhand.scorers.code_languages import CODE_LANGUAGES
 from evenhand.scorers.text import quoted
 

@@ -192,6 +192,22 @@ def test_items_of_several_metrics_are_explained(evenhand: Evenhand):
     assert "1 item to label written to y.csv" in told
 
 
+def test_items_are_no_product_where_some_outputs_have_one_metric_alone(evenhand: Evenhand):
+    """Four outputs have one of two metrics, and two both: eight items, and not six times two."""
+    Path("two").mkdir()
+    rubrics = [f"{{type: llm-rubric, value: {one}, metric: {one}}}" for one in "ab"]
+    tests = [f"{{vars: {{n: {n}}}, assert: [{', '.join(rubrics[n < 4 :])}]}}" for n in range(6)]
+    Path("two/promptfooconfig.yaml").write_text(
+        "prompts: ['Hi {{n}}']\nproviders: [openai:chat:gpt-5-mini]\n"
+        f"tests: [{', '.join(tests)}]\n",
+        "utf-8",
+    )
+    Path("two/offline.jsonl").write_text('{"match": "", "reply": {"reason": "ok", "pass": true}}\n')
+    evenhand("run", "two", "--offline")
+    told = evenhand("label", "latest", "--draw", "6", "--to", "x.csv")[1]
+    assert "8 items (6 outputs, 2 metrics; --metric chooses) to label written to x.csv" in told
+
+
 def fill(source: str, to: str) -> None:
     """Writes a sheet in which everything passes."""
     with Path(source).open(encoding="utf-8", newline="") as file:

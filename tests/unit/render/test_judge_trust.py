@@ -529,7 +529,7 @@ async def test_few_labelled_failures_show_nothing_and_what_to_label_is_said(make
     assert judge.verdict == "do not use"
     assert "not shown to be better than chance" in judge.why
     assert judge.why.endswith(
-        f"; only {fails} of the 60 labelled outputs fail: label more, of a run with more that fail"
+        f"; only {fails} of the 60 labelled outputs fails: label more, of a run with more that fail"
     )
 
 

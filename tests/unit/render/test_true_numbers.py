@@ -11,22 +11,15 @@ import pytest
 from tests.runs import Make, result
 
 from evenhand import compare
-from evenhand.analysis.comparison.variants import in_points, points
 from evenhand.analysis.summaries.rates import hundredths, mean_cell, rates, scores
 from evenhand.analysis.trust.trust_rules import age
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import AnswerDetails, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.core.wording.bounds import beside, percent_beside
 from evenhand.core.wording.ink import Ink
-from evenhand.core.wording.words import (
-    beside,
-    interval,
-    p_value,
-    percent_beside,
-    rounded,
-    share_within,
-)
+from evenhand.core.wording.words import in_points, interval, p_value, points, rounded, share_within
 from evenhand.render.calibration_text import difference_words
 from evenhand.render.console import show
 from evenhand.render.export import export

@@ -9,14 +9,13 @@ from evenhand.analysis.comparison.pairing import unmeasured
 from evenhand.analysis.summaries.clusters import rate_in
 from evenhand.analysis.summaries.column_names import in_ranges
 from evenhand.analysis.summaries.grid import Grid, compared
-from evenhand.core.wording.words import count, rounded
+from evenhand.core.wording.words import count, in_points, points, rounded
 from evenhand.stats.extremes import Extremes
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired_difference import FEWEST, Word
 from evenhand.stats.tallies import OpenNumber
 
 MOST_VARIANTS = 6
-_RESIDUE = 1e-9  # what is left of nothing where thirds are added
 
 
 def sentences(grid: Grid, apart: Callable[[int, int], str] | None = None) -> list[str]:
@@ -180,27 +179,6 @@ def point_range(least: float, most: float) -> str:
     """A difference of shares that errors may leave open, in percentage points."""
     low, high = points(least), points(most)
     return low if low == high else f"{low} to {high}"
-
-
-def points(share: float, digits: int = 0) -> str:
-    """A difference of shares in percentage points, with its sign; nothing has none, and nothing else is written as 0.
-
-    >>> points(-0.19), points(0.004), points(1e-4, 1), points(1 / 3 + 2 / 3 - 1 - 1e-17)
-    ('-19', '+0.4', '+0.01', '0')
-    """
-    if abs(share) < _RESIDUE:
-        return "0"
-    texts = (rounded(share * 100, after, sign=True) for after in range(digits, 10))
-    return next(text for text in texts if float(text))
-
-
-def in_points(number: str) -> str:
-    """A number of percentage points with its noun.
-
-    >>> in_points("+1"), in_points("-1 to +1"), in_points("0.5")
-    ('+1 point', '-1 to +1 points', '0.5 points')
-    """
-    return f"{number} {'point' if number.lstrip('+-±') == '1' else 'points'}"
 
 
 def _listed(names: list[str]) -> str:

@@ -91,7 +91,7 @@ from evenhand.core.document import as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import count, percent
+from evenhand.core.wording.words import count, in_points, percent, points
 from evenhand.stats.agreement import Alternative, alpha, alternative_annotator
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.multiple import holm
@@ -495,7 +495,8 @@ def _trust(
         return "usable with labels", misses
     # The farther end: what the judge's own number may be off by at worst.
     off = max(raw.value - corrected.low, corrected.high - raw.value)
-    return "usable with labels", f"{misses}; its raw pass rate may be off by {off * 100:.0f} points"
+    size = in_points(points(off).removeprefix("+"))
+    return "usable with labels", f"{misses}; its raw pass rate may be off by {size}"
 
 
 def few_of_a_kind(v: Verdicts) -> str:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from evenhand.core.expect import VerdictRule, named_scores, scale_of_mean, state_of, weighted_mean
 from evenhand.core.score import SHARES, Outcome, State, Verdict
-from evenhand.core.wording.words import as_written, beside
+from evenhand.core.wording.bounds import as_written, beside
 
 _EPSILON = 2.2e-16
 

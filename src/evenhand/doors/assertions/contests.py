@@ -16,7 +16,7 @@ from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.core.wording.words import beside, beside_least
+from evenhand.core.wording.bounds import beside, beside_least
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.doors.assertions.grading import Grader, as_variable
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
@@ -137,7 +137,7 @@ class MaxScore:
         for i, score in enumerate(scores):
             if i == best:
                 why = f"the highest score: {score:.3f}"
-            elif score == highest and not enough:
+            elif score == highest and self.at_least is not None and not enough:
                 why = f"the highest score is {beside_least(score, self.at_least)}"
             else:
                 number = beside(score, highest, digits=3, form="f")

@@ -12,7 +12,7 @@ from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import is_array, is_texts
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
-from evenhand.core.wording.words import as_written, beside
+from evenhand.core.wording.bounds import as_written, beside
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.measured import EPSILON
 from evenhand.doors.assertions.values import bound

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
-from evenhand.core.wording.words import as_written, beside
+from evenhand.core.wording.bounds import as_written, beside
 from evenhand.scorers.text import text_of
 
 EPSILON = 2.2e-16

@@ -18,7 +18,7 @@ from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import is_array, is_object, is_texts
 from evenhand.core.outputs import need_value
 from evenhand.core.score import Score
-from evenhand.core.wording.words import as_written, beside
+from evenhand.core.wording.bounds import as_written, beside
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.embedded import cosine
 from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, wanted_text

@@ -14,7 +14,8 @@ from typing import Literal, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.record import Record
-from evenhand.core.wording.words import as_written, beside, count
+from evenhand.core.wording.bounds import as_written, beside
+from evenhand.core.wording.words import count
 from evenhand.doors.prompt_directories.content import content_of
 from evenhand.doors.prompt_directories.eval_yml import EvalFile, read_eval
 from evenhand.doors.prompt_directories.evidence import (

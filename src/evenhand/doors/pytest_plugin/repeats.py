@@ -88,7 +88,8 @@ def _counts(reports: dict[str, pytest.TestReport]) -> bool:
 def _call(
     item: pytest.Function, calls: list[pytest.TestReport], at_least: float
 ) -> pytest.TestReport:
-    from evenhand.core.wording.words import percent_as_written, share_words
+    from evenhand.core.wording.bounds import percent_as_written
+    from evenhand.core.wording.words import share_words
     from evenhand.stats.tallies import Tally, rate_of_trials
 
     settled = [getattr(call, "evenhand", None) for call in calls]

@@ -98,16 +98,17 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
                 most=share and share.most,
                 low=share and share.low,
                 high=share and share.high,
-                means={
-                    measure: MeanShape(*mean.between, mean.low, mean.high, mean.cases)
-                    for measure, mean in means.items()
-                    if mean is not None
-                }
+                means={measure: _shape(mean) for measure, mean in means.items() if mean is not None}
                 | _costs(totals, cost),
                 partial=partial,
             )
         )
     return columns
+
+
+def _shape(mean: Mean) -> MeanShape:
+    least, most = mean.between
+    return MeanShape(least, most, mean.low, mean.high, mean.cases)
 
 
 def changes_since(run: RunFile, before: RunFile) -> list[RunChange]:

@@ -9,7 +9,7 @@ from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.core.run import Judged
 from evenhand.core.score import Outcome, State
-from evenhand.core.wording.words import beside_least
+from evenhand.core.wording.bounds import beside_least
 from evenhand.doors.importers.imported import ImportedTrial
 from evenhand.doors.importers.naming import unlike
 from evenhand.doors.importers.recorded import numbered

@@ -31,15 +31,9 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
 from evenhand.core.ranges import SHARE, Range
 from evenhand.core.record import Record
+from evenhand.core.wording.bounds import percent_as_written
 from evenhand.core.wording.ink import width_of
-from evenhand.core.wording.words import (
-    count,
-    folded,
-    money,
-    percent_as_written,
-    safe,
-    spent,
-)
+from evenhand.core.wording.words import count, folded, money, safe, spent
 from evenhand.render.calibration_text import rate
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.plan import Probing, probe_plan

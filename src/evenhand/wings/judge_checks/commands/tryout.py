@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenhand.analysis.comparison.variants import in_points, points
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
@@ -30,10 +29,12 @@ from evenhand.core.wording.words import (
     clip,
     count,
     folded,
+    in_points,
     money,
     p_value,
     padded,
     percent,
+    points,
     priced,
     safe,
     spent,
