@@ -46,25 +46,33 @@ def code_digest(*files: Path) -> str:
     Files that are not there count nothing. Hidden folders, virtual environments and files of more than 4 MB are left
     out, and no more than 2,000 are read.
     """
-    files_by_path: dict[str, Path] = {}
-    texts: dict[str, Path] = {}
-    for file in files:
-        if not file.is_file():
-            continue
-        files_by_path[str(file.resolve())] = file
-        for path in _files_below(file.resolve().parent):
-            (files_by_path if path.suffix in _CODE else texts).setdefault(str(path), path)
-    contents = {name: _content(files_by_path[name]) for name in sorted(files_by_path)[:MOST_FILES]}
-    named = {name for content in contents.values() for name in _FILE_NAME.findall(content)}
-    for content in contents.values():
-        named.difference_update(*_WRITTEN.findall(content))
-    for name in sorted(texts)[: MOST_FILES - len(contents)]:
-        if texts[name].name.encode("utf-8", "replace") in named:
-            files_by_path[name], contents[name] = texts[name], _content(texts[name])
+    code, texts = _code_and_texts(files)
     parts: list[bytes] = []
-    for name in sorted(contents):
-        parts += [files_by_path[name].name.encode("utf-8", "replace"), contents[name]]
+    for path, content in sorted({**code, **texts}.items()):
+        parts += [path.name.encode("utf-8", "replace"), content]
     return digest(*parts)
+
+
+def named_texts(files: Iterable[Path]) -> Mapping[Path, bytes]:
+    """The texts in and below the folders of these files that code there names and doesn't write: prompts, settings."""
+    return _code_and_texts(files)[1]
+
+
+def _code_and_texts(files: Iterable[Path]) -> tuple[dict[Path, bytes], dict[Path, bytes]]:
+    """The code in and below the folders of files, these among it, and the texts that it names; what each holds."""
+    there = {file.resolve() for file in files if file.is_file()}
+    below = {path for file in there for path in _files_below(file.parent)}
+    sources = sorted(there | {path for path in below if path.suffix in _CODE})[:MOST_FILES]
+    code = {path: _content(path) for path in sources}
+    named = {name for content in code.values() for name in _FILE_NAME.findall(content)}
+    for content in code.values():
+        named.difference_update(*_WRITTEN.findall(content))
+    texts = sorted(
+        path
+        for path in below - code.keys()
+        if path.suffix in _TEXTS and path.name.encode("utf-8", "replace") in named
+    )
+    return code, {path: _content(path) for path in texts[: MOST_FILES - len(code)]}
 
 
 def _content(path: Path) -> bytes:
