@@ -56,7 +56,7 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
 
 
 def files_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str]:
-    """A digest of each file of the models that are programs or functions, with what these import beside them.
+    """A digest of each file of the models that are programs or functions, with what these import and name beside them.
 
     Args:
         evals: The file of the eval set.
@@ -64,6 +64,7 @@ def files_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str
     """
     folder = project_of(evals.resolve())
     files = {file for provider in providers for file in code_files(provider)}
+    files |= named_texts(files).keys()
     digests: dict[str, str] = {}
     for file in sorted(files):
         with contextlib.suppress(OSError):  # gone since
