@@ -303,6 +303,7 @@ defaultTest:
 tests: file://topics.csv
 """
 PROVIDER = (
+    "import pathlib\nWORDS = pathlib.Path(__file__).with_name('words.txt').read_text()\n"
     "def call_api(prompt, options, context):\n    return {'output': 'An answer on ' + prompt[9:]}\n"
 )
 
@@ -311,6 +312,7 @@ PROVIDER = (
     ("name", "old", "new"),
     [
         ("bot.py", "'An answer", "'My answer"),
+        ("words.txt", "one", "two"),
         ("shape.py", "output.strip()", "output.upper()"),
         ("promptfooconfig.yaml", "file://shape.py", "output.trim()"),
         ("promptfooconfig.yaml", "options: {transform: 'file://shape.py'}", "options: {}"),
@@ -325,9 +327,10 @@ def test_labels_of_other_code_of_a_promptfoo_folder_correct_nothing(
     old: str,
     new: str,
 ):
-    """Of a provider, of a transform in a file, and of one in the config, also of what a judge reads."""
+    """Of a provider, a text that it names, and transforms in files and in the config, also of what a judge reads."""
     (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
     (tmp_path / "bot.py").write_text(PROVIDER)
+    (tmp_path / "words.txt").write_text("one")
     (tmp_path / "shape.py").write_text(
         "def get_transform(output, context):\n    return output.strip()\n"
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -26,27 +27,60 @@ LARGEST = 4_000_000
 _NOT_CODE = frozenset({"node_modules", "venv", "site-packages", "__pycache__"})
 
 
-def code_digest(*files: Path) -> str:
-    """A hash of these files and of all Python files in and below their folders. Files that are not there count nothing.
+_CODE = frozenset(".py .js .mjs .cjs .jsx .ts .mts .cts .tsx .rb .sh".split())
+_TEXTS = frozenset(
+    ".txt .md .prompt .j2 .jinja .jinja2 .njk .mustache .hbs .tmpl .tpl .xml .json .yaml .yml .toml".split()
+)
+"""What prompts and settings that code reads are written in."""
+_FILE_NAME = re.compile(rb"[\w.-]+\.\w{1,8}\b")
+_WRITTEN = re.compile(
+    rb"""([\w.-]+\.\w{1,8})["'`]\s*(?:,\s*(?:mode\s*=\s*)?["'][wax]|\)\s*\.(?:write_|open\(\s*["'][wax]))"""
+    rb"""|(?:write|append)File(?:Sync)?\(\s*[^,;]{0,200}?([\w.-]+\.\w{1,8})["'`]"""
+)
+"""A file that code writes, such as a log: it would be another one after each call."""
 
-    Hidden folders, virtual environments and files of more than 4 MB are left out, and no more than 2,000 are read.
+
+def code_digest(*files: Path) -> str:
+    """A hash of these files, of all code in and below their folders, and of the texts there that it names.
+
+    Files that are not there count nothing. Hidden folders, virtual environments and files of more than 4 MB are left
+    out, and no more than 2,000 are read.
     """
-    files_by_path: dict[str, Path] = {}
-    for file in files:
-        if not file.is_file():
-            continue
-        files_by_path[str(file.resolve())] = file
-        for path in _python_below(file.resolve().parent):
-            files_by_path.setdefault(str(path), path)
+    code, texts = _code_and_texts(files)
     parts: list[bytes] = []
-    for name in sorted(files_by_path)[:MOST_FILES]:
-        path = files_by_path[name]
-        try:
-            if path.stat().st_size <= LARGEST:
-                parts += [path.name.encode("utf-8", "replace"), path.read_bytes()]
-        except OSError:
-            continue
+    for path, content in sorted({**code, **texts}.items()):
+        parts += [path.name.encode("utf-8", "replace"), content]
     return digest(*parts)
+
+
+def named_texts(files: Iterable[Path]) -> Mapping[Path, bytes]:
+    """The texts in and below the folders of these files that code there names and doesn't write: prompts, settings."""
+    return _code_and_texts(files)[1]
+
+
+def _code_and_texts(files: Iterable[Path]) -> tuple[dict[Path, bytes], dict[Path, bytes]]:
+    """The code in and below the folders of files, these among it, and the texts that it names; what each holds."""
+    there = {file.resolve() for file in files if file.is_file()}
+    below = {path for file in there for path in _files_below(file.parent)}
+    sources = sorted(there | {path for path in below if path.suffix in _CODE})[:MOST_FILES]
+    code = {path: _content(path) for path in sources}
+    named = {name for content in code.values() for name in _FILE_NAME.findall(content)}
+    for content in code.values():
+        named.difference_update(*_WRITTEN.findall(content))
+    texts = sorted(
+        path
+        for path in below - code.keys()
+        if path.suffix in _TEXTS and path.name.encode("utf-8", "replace") in named
+    )
+    return code, {path: _content(path) for path in texts[: MOST_FILES - len(code)]}
+
+
+def _content(path: Path) -> bytes:
+    """What a file holds; nothing of one that is too large, or can't be read."""
+    try:
+        return path.read_bytes() if path.stat().st_size <= LARGEST else b""
+    except OSError:
+        return b""
 
 
 def with_imports(files: Iterable[Path]) -> Iterator[Path]:
@@ -99,14 +133,20 @@ def _imports_of(file: Path, stamp: tuple[int, int]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _python_below(folder: Path) -> list[Path]:
-    files: list[Path] = []
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Code, and texts that it may read: so many of each that folders full of data don't keep code out."""
+    code = texts = 0
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _NOT_CODE)
-        files += [Path(place, name) for name in sorted(names) if name.endswith(".py")]
-        if len(files) >= MOST_FILES:
-            break
-    return files
+        for path in (Path(place, name) for name in sorted(names)):
+            if path.suffix in _CODE:
+                code += 1
+                yield path
+            elif path.suffix in _TEXTS and texts < MOST_FILES:
+                texts += 1
+                yield path
+        if code >= MOST_FILES:
+            return
 
 
 def shown_to_code(prompt: Prompt) -> dict[str, object]:

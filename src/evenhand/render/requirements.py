@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.analysis.trust.requirements import Held, held
+from evenhand.analysis.trust.requirements import Held, held, unapplied
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.wording.bounds import beside, percent_as_written, percent_beside
 from evenhand.core.wording.words import count, digits_within, interval, safe
@@ -25,7 +25,11 @@ def requirement_lines(run: RunFile, names: Sequence[str]) -> list[str]:
     requirements = run.meta.requirements
     if not requirements:
         return []
-    lines = [_line(one, names) for one in held(run)]
+    results = held(run)
+    lines = [_line(one, names) for one in results]
+    for one, variant in unapplied(run, results):
+        what, bound = safe(one.metric) or "passed", bound_words(one)
+        lines.append(f"! {names[variant]}: {what}, wanted {bound}: applies to none of its trials")
     return [*lines, FAILURES_ALLOWED] if failures_allowed(requirements) else lines
 
 

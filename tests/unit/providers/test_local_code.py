@@ -10,6 +10,8 @@ from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt
 from evenhand.providers.catalog import create
 
+CALLED = "def call_api(p, o, c):\n    "
+
 
 def key(id_: str, folder: Path, **config: object) -> str:
     """The name of a request to this provider."""
@@ -32,6 +34,61 @@ def test_a_change_in_the_script_that_a_program_runs_makes_it_another_model(tmp_p
     before = key("exec:sh app.sh", tmp_path)
     (tmp_path / "app.sh").write_text("echo v2\n")
     assert key("exec:sh app.sh", tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "other"),
+    [
+        ("model.js", "const h = require('./helper');\nmodule.exports = () => h", "helper.js"),
+        ("model.py", "p = Path(__file__).parent / 'prompts' / 'system.txt'", "prompts/system.txt"),
+        ("model.py", "settings = json.load(open('settings.json'))", "settings.json"),
+        ("model.js", "fs.readFileSync(path.join(__dirname, 'system.md'))", "system.md"),
+    ],
+)
+def test_a_change_in_code_of_any_language_or_in_a_text_that_code_names_makes_it_another_model(
+    tmp_path: Path, model: str, code: str, other: str
+):
+    """A prompt in a file beside the code is part of what answers."""
+    (tmp_path / model).write_text(f"{CALLED if model.endswith('.py') else ''}{code}\n")
+    file = tmp_path / other
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("one\n")
+    before = key(f"file://{model}", tmp_path)
+    file.write_text("two\n")
+    assert key(f"file://{model}", tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print('nothing of it')",
+        "open('state.json', 'a').write(p)",
+        "open('state.json', mode='w')",
+        "Path('state.json').write_text(p)",
+        "(HERE / 'state.json').open('w')",
+    ],
+)
+def test_a_text_that_code_writes_or_does_not_name_is_no_part_of_it(tmp_path: Path, code: str):
+    """A log would make it another model with each call."""
+    (tmp_path / "model.py").write_text(f"{CALLED}{code}\n")
+    (tmp_path / "state.json").write_text("1\n")
+    before = key("python:model.py", tmp_path)
+    (tmp_path / "state.json").write_text("2\n")
+    assert key("python:model.py", tmp_path) == before
+
+
+def test_folders_full_of_data_keep_no_code_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """They are looked through up to a limit of their own."""
+    monkeypatch.setattr("evenhand.providers.local_code.MOST_FILES", 5)
+    (tmp_path / "model.py").write_text(f"{CALLED}import src.helper\n")
+    for folder in ("data", "src"):
+        (tmp_path / folder).mkdir()
+    for i in range(20):
+        (tmp_path / "data" / f"{i}.json").write_text("1\n")
+    (tmp_path / "src" / "helper.py").write_text("V = 1\n")
+    before = key("python:model.py", tmp_path)
+    (tmp_path / "src" / "helper.py").write_text("V = 2\n")
+    assert key("python:model.py", tmp_path) != before
 
 
 def test_virtual_environments_beside_the_code_count_nothing(tmp_path: Path):

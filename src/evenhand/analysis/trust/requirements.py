@@ -23,7 +23,7 @@ from evenhand.core.run import DecidedColumn, RunMeta, Totals
 from evenhand.core.variant import RunVariant
 from evenhand.stats.tallies import Tally, rate_over_clusters, share_of
 from evenhand.store.encoding import written_case
-from evenhand.store.measured import LOWER, MetricSums, measured
+from evenhand.store.measured import LOWER, MetricSums, measured, measured_trials
 from evenhand.store.runfile import RunFile
 
 State = Literal["kept", "missed", "open"]
@@ -89,6 +89,33 @@ def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
             columns = {v: sums[one.metric, v] for v in one.variants if (one.metric, v) in sums}
             results += _means(run, one, columns, missing, tuple(sorted(there)))
     return results
+
+
+def unapplied(run: RunFile, results: Iterable[Held]) -> Iterator[tuple[Requirement, int]]:
+    """The requirements that were held against a column, and of which none of its trials has a number.
+
+    What is expected there never applied, as where no passage was retrieved. Such a column neither keeps a bound nor
+    misses it; where no column has a number, the requirement is open.
+
+    Args:
+        run: The run.
+        results: What its requirements came to.
+    """
+    reported = {(one.requirement, one.variant) for one in results}
+    left = [
+        (one, variant)
+        for one in run.meta.requirements
+        if (one, None) not in reported
+        for variant in one.variants
+        if (one, variant) not in reported
+    ]
+    if not left or run.meta.status == "decided":
+        return
+    expected: set[tuple[int, str]] = set()
+    for trial in measured_trials(run):
+        names = {name for one in trial.outcomes for name in (one.name, one.metric, PASSED)}
+        expected |= {(trial.variant, name) for name in names}
+    yield from ((one, variant) for one, variant in left if (variant, one.metric) in expected)
 
 
 class RunRequirement(Record, frozen=True, kw_only=True):

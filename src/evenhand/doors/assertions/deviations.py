@@ -125,7 +125,8 @@ DEVIATIONS: Mapping[str, str] = {
     "dropped; promptfoo logs the first, and keeps response.metadata.",
     "derived metrics": "A derived metric that cannot be worked out is left out; promptfoo says 0.",
     "objects in CSV": "Objects are written to CSV as JSON; promptfoo writes [object Object] for variables.",
-    "cached code": "Answers of Python and JavaScript providers come from the cache; promptfoo's never do.",
+    "cached code": "Answers of Python and JavaScript providers come from the cache until the code, or a text file that"
+    " it names, changes; promptfoo's never do.",
     "exit codes": "A run with failures exits with 1, one without a verdict with 3, one of no tests with 5 and "
     "no results file; --promptfoo-exit-codes exits as promptfoo does.",
     "delay": "The delay of a config or provider is waited before each call; promptfoo's may overlap or be skipped.",

@@ -53,6 +53,7 @@ from evenhand.doors.eval_sets.project_files import (
     files_of,
     files_of_models,
     imported_code,
+    texts_of_models,
 )
 from evenhand.doors.eval_sets.prompt import Prompt
 from evenhand.doors.eval_sets.selection import EvalFilter, column_left, refuse_unknown_tag, selected
@@ -339,7 +340,9 @@ def _shared(planned: Sequence[PlannedSet], selection: Selection, source: str) ->
     @cache
     def of_evals() -> Mapping[str, str]:
         """The code of the evals as it was when the run began: modules may be imported later."""
-        return code_of(one.evals for one in planned)
+        texts = (texts_of_models(one.evals.path, one.providers()) for one in planned)
+        named = {name: part for each in texts for name, part in each.items()}
+        return {**named, **code_of(one.evals for one in planned)}
 
     def again(variant: Variant, body: EvalBody, case: Case) -> Plan:
         one = next(one for one in planned if one.evals is body.evals)

@@ -26,7 +26,7 @@ from evenhand.core.users_code import users_files
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.prompt import Prompt
-from evenhand.providers.local_code import code_files
+from evenhand.providers.local_code import code_files, named_texts
 
 LONGEST = 200
 """Characters of what may name a file; what is longer is a text."""
@@ -57,7 +57,7 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
 
 
 def files_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str]:
-    """A digest of each file of the models that are programs or functions, with what these import beside them.
+    """A digest of each file of the models that are programs or functions, with what these import and name beside them.
 
     Args:
         evals: The file of the eval set.
@@ -65,11 +65,27 @@ def files_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str
     """
     folder = project_of(evals.resolve())
     files = {file for provider in providers for file in code_files(provider)}
+    files |= named_texts(files).keys()
     digests: dict[str, str] = {}
     for file in sorted(files):
         with contextlib.suppress(OSError):  # gone since
             digests[os.path.relpath(file.resolve(), folder)] = digest(file.read_bytes())
     return digests
+
+
+def texts_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str]:
+    """A short digest of each text, such as a prompt, that the code of these models names.
+
+    Args:
+        evals: The file of the eval set.
+        providers: Its models, and who judges.
+    """
+    folder = project_of(evals.resolve())
+    texts = named_texts(file for provider in providers for file in code_files(provider))
+    return {
+        Path(os.path.relpath(path, folder)).as_posix(): digest(content)[:LETTERS]
+        for path, content in texts.items()
+    }
 
 
 def code_of(sets: Iterable[EvalSet]) -> dict[str, str]:

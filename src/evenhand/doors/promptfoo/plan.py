@@ -38,7 +38,7 @@ from evenhand.doors.promptfoo.tests import Test, takes
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.documents.findings import problem_at
 from evenhand.languages.javascript.references import ENDINGS as JAVASCRIPT
-from evenhand.providers.local_code import with_imports
+from evenhand.providers.local_code import named_texts, with_imports
 
 if TYPE_CHECKING:
     from evenhand.doors.promptfoo.hooks import TrialHooks
@@ -185,7 +185,7 @@ class Folder(Record, frozen=True, kw_only=True):
         code = [path for path in files if path.suffix in _CODE]
         parts = {
             Path(os.path.relpath(path, base)).as_posix(): file_digest(path)
-            for path in (with_imports(code) if code else ())
+            for path in ((*with_imports(code), *named_texts(code)) if code else ())
         }
         hooks = sorted(self.hooks_of_trials)
         # Also where there are none: one that is added is other code.
@@ -197,6 +197,7 @@ class Folder(Record, frozen=True, kw_only=True):
         files |= self.tests.files | self.models.files | self.files | self._hook_files
         if code := [path for path in files if path.suffix == ".py"]:
             files |= {*with_imports(code)}
+        files |= named_texts(path for path in self.models.files if path.suffix in _CODE).keys()
         files |= {
             pair.prompt.path for pair in self.pairs if not isinstance(pair.prompt, TextPrompt)
         }

@@ -141,6 +141,30 @@ async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(mak
         assert verdict_of(run) == ("passed" if states == ["kept"] else "undecided")
 
 
+@pytest.mark.parametrize("metric", [PASSED, "accuracy"])
+async def test_a_column_to_which_what_is_required_never_applied_is_named(
+    make_run: Make, metric: str
+):
+    """A pipeline that retrieves nothing has no number that could miss a bound."""
+    variants = (Variant(0, "a", "m"), Variant(1, "b", "m"))
+    required = (Requirement(metric, Bound(at_least=0.9), (0, 1)),)
+    good = [accurate(i, True) for i in range(5)]
+    na = Outcome("right", "not_applicable", None, metric="accuracy")
+    empty = replace(result(0, variant=1), outcome="not_applicable", score=None, outcomes=(na,))
+    others = [replace(empty, index=5 + i, case=f"e{i}") for i in range(4)]
+    lines = requirement_lines(
+        await make_run([*good, *others], variants, requirements=required), ["a", "b"]
+    )
+    (line,) = [one for one in lines if "applies to none of its trials" in one]
+    assert line.startswith("! b: ")
+    # An eval that expects nothing of the kind is none that it is required of.
+    silent = [replace(one, outcomes=()) for one in others]
+    lines = requirement_lines(
+        await make_run([*good, *silent], variants, requirements=required), ["a", "b"]
+    )
+    assert not any("applies to none" in one for one in lines)
+
+
 @pytest.mark.parametrize("metric", [PASSED, "right"])
 @pytest.mark.parametrize(
     ("cluster", "repeats", "done", "planned", "true_ends"),

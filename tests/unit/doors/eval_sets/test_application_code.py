@@ -12,7 +12,14 @@ import pytest
 
 from evenhand.core.application_code import changed_code
 from evenhand.doors.eval_sets.discovery import find
-from evenhand.doors.eval_sets.project_files import code_of, files_of, imported_code, session_code
+from evenhand.doors.eval_sets.project_files import (
+    code_of,
+    files_of,
+    imported_code,
+    session_code,
+    texts_of_models,
+)
+from evenhand.providers.catalog import create
 
 FILE = '''
 """Checks the shop."""
@@ -217,3 +224,18 @@ def test_many_changed_files_are_a_few_names_and_a_number():
     )
     assert changed_code(other, {"eval b: tells": "2"}, ["b: tells"]) == ("eval b: tells",)
     assert changed_code(dict(list(before.items())[:4]), now, []) == ("a.py", "b.py", "c.py", "d.py")
+
+
+def test_a_text_that_a_models_code_names_is_application_code(tmp_path: Path):
+    """A prompt in a file beside a provider is none of the case's, and decides what it answers."""
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "bot.py").write_text(
+        "def call_api(p, o, c): return open('system.txt').read() + p\n"
+    )
+    (tmp_path / "system.txt").write_text("one")
+    (tmp_path / "other.txt").write_text("one")
+    bot = create("file://bot.py", config={}, env={}, base=tmp_path)
+    before = texts_of_models(tmp_path / "a_evals.py", [bot])
+    assert before.keys() == {"system.txt"}
+    (tmp_path / "system.txt").write_text("two")
+    assert texts_of_models(tmp_path / "a_evals.py", [bot]) != before

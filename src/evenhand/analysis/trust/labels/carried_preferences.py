@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.labels.pair_drawing import compared_places
 from evenhand.core.record import Record
-from evenhand.store.labels.draw import Pair, PairDraw, PairLabel, unordered
+from evenhand.store.labels.draw import Pair, PairAnswer, PairDraw, PairLabel, unordered
 from evenhand.store.labels.stored_draws import (
     add_pair_draw,
     add_pair_labels,
@@ -86,7 +86,9 @@ def carry_preferences(new: RunFile, which: CarriedPreferences) -> None:
     there = standing_pair_labels(new.pair_labels())
     fresh = [one for one in which.labels if one.author not in there.get(one.key, {})]
     for author, at in dict.fromkeys((one.author, one.at) for one in fresh):
-        rows = [(o.pair, o.metric, o.answer) for o in fresh if (o.author, o.at) == (author, at)]
+        rows: list[tuple[Pair, str, PairAnswer | None]] = [
+            (o.pair, o.metric, o.answer) for o in fresh if (o.author, o.at) == (author, at)
+        ]
         add_pair_labels(new.path, author, rows, at=at)
     for one in which.draws:
         add_pair_draw(new.path, one.seed, one.metric, one.population, one.pairs)
