@@ -16,8 +16,8 @@ from pathlib import Path
 from msgspec import ValidationError, convert
 
 from evenhand.analysis.comparison.case_judges import JudgeChanges
-from evenhand.analysis.comparison.case_tests import Change, TestChanges
 from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
+from evenhand.analysis.comparison.changed_tests import Change, TestChanges
 from evenhand.analysis.comparison.comparison_sides import Side
 from evenhand.analysis.comparison.regraded_outputs import RegradedOutputs
 from evenhand.core.definition import USER

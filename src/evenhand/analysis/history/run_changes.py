@@ -18,8 +18,9 @@ from hashlib import blake2b
 from typing import Any, Literal
 
 from evenhand.analysis.comparison.case_judges import AskedJudges, judges_asked, other_settings
-from evenhand.analysis.comparison.case_tests import CaseTests, Change, TestChanges
+from evenhand.analysis.comparison.case_tests import CaseTests
 from evenhand.analysis.comparison.case_values import recorder_of
+from evenhand.analysis.comparison.changed_tests import Change, TestChanges
 from evenhand.analysis.comparison.same_test import change_words, chosen_by, part_words
 from evenhand.analysis.summaries.column_names import file_names
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
