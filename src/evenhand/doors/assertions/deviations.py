@@ -119,7 +119,7 @@ DEVIATIONS: Mapping[str, str] = {
     "that a grader in code says it used; promptfoo adds them up. A failed call with a cost or tokens counts toward "
     "--max-cost.",
     "transformVars": "transformVars is called for each case, with one combination of the variables. Its context.uuid "
-    "is made of the case's id and the repeat: it is the same in the next run.",
+    "is the same in every run.",
     "circular variables": "Variables that name each other are filled in once; promptfoo goes round five times.",
     "afterEach": "An afterEach that raises makes its trial an error, and what it changes in result.response is "
     "dropped; promptfoo logs the first, and keeps response.metadata.",
