@@ -13,40 +13,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from types import CodeType
 
+from evenhand.core.users_code import text_of_node
+
 FORM = "ast"
 """Before each digest of source, as the version of Python is before those of compiled code."""
-_UNSAID = frozenset({"annotation", "returns", "type_comment", "kind", "ctx", "type_params"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def text_of_node(node: object) -> str:
-    """A node as text: the same in every version of Python, and without what says nothing."""
-    if isinstance(node, ast.AST):
-        fields = (
-            f"{name}={text_of_node(value)}"
-            for name, value in ast.iter_fields(_joined(node))
-            if name not in _UNSAID and value is not None and value != []
-        )
-        return f"{type(node).__name__}({' '.join(fields)})"
-    if isinstance(node, list):
-        return f"[{' '.join(map(text_of_node, node))}]"
-    return repr(node)
-
-
-def _joined(node: ast.AST) -> ast.AST:
-    """An f-string whose texts are one where they adjoin: some versions of Python cut them, and keep empty ones."""
-    if not isinstance(node, ast.JoinedStr):
-        return node
-    values: list[ast.expr] = []
-    for one in node.values:
-        if not isinstance(one, ast.Constant):
-            values.append(one)
-        elif values and isinstance(values[-1], ast.Constant):
-            values[-1] = ast.Constant(f"{values[-1].value}{one.value}")
-        elif one.value:
-            values.append(one)
-    return ast.JoinedStr(values)
 
 
 def text_of_code(code: CodeType) -> str:

@@ -1,4 +1,4 @@
-"""Which code is the user's own: not Python's, an installed package's or ours; and which of its lines is running."""
+"""Which code is the user's own, not Python's, an installed package's or ours; its running line, and its syntax."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def _is_own(file: str) -> bool:
     return is_users(file) and not str(Path(file).resolve()).startswith(_RESOLVED)
 
 
+_UNSAID = frozenset({"annotation", "returns", "type_comment", "kind", "ctx", "type_params"})
 _others: dict[str, ModuleType] = {}
 """Imported modules that are not the user's own. A process has thousands, which are gone through for each run."""
 
@@ -67,6 +68,35 @@ def imported_names(tree: ast.AST) -> Iterator[tuple[str, int, tuple[str, ...]]]:
                 yield alias.name, 0, ()
         elif isinstance(node, ast.ImportFrom):
             yield node.module or "", node.level, tuple(alias.name for alias in node.names)
+
+
+def text_of_node(node: object) -> str:
+    """A node as text: the same in every version of Python, and without what says nothing."""
+    if isinstance(node, ast.AST):
+        fields = (
+            f"{name}={text_of_node(value)}"
+            for name, value in ast.iter_fields(_joined(node))
+            if name not in _UNSAID and value is not None and value != []
+        )
+        return f"{type(node).__name__}({' '.join(fields)})"
+    if isinstance(node, list):
+        return f"[{' '.join(map(text_of_node, node))}]"
+    return repr(node)
+
+
+def _joined(node: ast.AST) -> ast.AST:
+    """An f-string whose texts are one where they adjoin: some versions of Python cut them, and keep empty ones."""
+    if not isinstance(node, ast.JoinedStr):
+        return node
+    values: list[ast.expr] = []
+    for one in node.values:
+        if not isinstance(one, ast.Constant):
+            values.append(one)
+        elif values and isinstance(values[-1], ast.Constant):
+            values[-1] = ast.Constant(f"{values[-1].value}{one.value}")
+        elif one.value:
+            values.append(one)
+    return ast.JoinedStr(values)
 
 
 def is_out(frame: FrameType | None) -> bool:

@@ -10,7 +10,8 @@ import pytest
 
 from evenhand.core import source_code
 from evenhand.core.encoding import digest
-from evenhand.core.source_code import fields_in, text_of_code, text_of_node
+from evenhand.core.source_code import fields_in, text_of_code
+from evenhand.core.users_code import text_of_node
 
 SAMPLE = '''
 from __future__ import annotations
@@ -49,10 +50,11 @@ class Shape:
         return [point async for point in points]
 '''
 ASKED = """
-import runpy, sys
+import sys
 from types import CodeType
 
-source = runpy.run_path(sys.argv[1])
+sys.path.insert(0, sys.argv[1])
+from evenhand.core.source_code import fields_in, text_of_code
 
 def codes_in(code):
     for one in code.co_consts:
@@ -62,15 +64,15 @@ def codes_in(code):
             yield from codes_in(one)
 
 for code in codes_in(compile(open(sys.argv[2]).read(), sys.argv[2], "exec")):
-    print(source["text_of_code"](code))
-print(source["fields_in"](sys.argv[2], "Shape"))
+    print(text_of_code(code))
+print(fields_in(sys.argv[2], "Shape"))
 """
 
 
 def told_by(python: str, folder: Path) -> str:
     """What the module says of the sample where this interpreter runs it, with nothing of ours installed."""
     (folder / "sample.py").write_text(SAMPLE)
-    command = [python, "-I", "-c", ASKED, source_code.__file__, "sample.py"]
+    command = [python, "-I", "-c", ASKED, str(Path(source_code.__file__).parents[2]), "sample.py"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 

@@ -14,8 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.encoding import digest
-from evenhand.core.source_code import text_of_node
-from evenhand.core.users_code import imported_names
+from evenhand.core.users_code import imported_names, text_of_node
 from evenhand.doors.assertions.transform import is_python, split_reference
 from evenhand.languages.javascript.references import is_reference
 

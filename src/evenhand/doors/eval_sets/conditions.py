@@ -30,8 +30,8 @@ from msgspec import field
 from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
-from evenhand.core.source_code import FORM, text_of_node
-from evenhand.core.users_code import users_file, users_files, users_frame
+from evenhand.core.source_code import FORM
+from evenhand.core.users_code import text_of_node, users_file, users_files, users_frame
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
     bound_names,

@@ -21,8 +21,7 @@ from evenhand.core.application_code import EVAL
 from evenhand.core.definition import LETTERS, brief, file_digest
 from evenhand.core.encoding import decode, digest, digest_of, encode
 from evenhand.core.provider import Provider
-from evenhand.core.source_code import text_of_node
-from evenhand.core.users_code import users_files
+from evenhand.core.users_code import text_of_node, users_files
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.prompt import Prompt
@@ -65,7 +64,8 @@ def files_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str
     """
     folder = project_of(evals.resolve())
     files = {file for provider in providers for file in code_files(provider)}
-    files |= named_texts(files).keys()
+    if files:
+        files |= named_texts(files).keys()
     digests: dict[str, str] = {}
     for file in sorted(files):
         with contextlib.suppress(OSError):  # gone since
@@ -81,7 +81,8 @@ def texts_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str
         providers: Its models, and who judges.
     """
     folder = project_of(evals.resolve())
-    texts = named_texts(file for provider in providers for file in code_files(provider))
+    files = [file for provider in providers for file in code_files(provider)]
+    texts = named_texts(files) if files else {}
     return {
         Path(os.path.relpath(path, folder)).as_posix(): digest(content)[:LETTERS]
         for path, content in texts.items()

@@ -197,7 +197,8 @@ class Folder(Record, frozen=True, kw_only=True):
         files |= self.tests.files | self.models.files | self.files | self._hook_files
         if code := [path for path in files if path.suffix == ".py"]:
             files |= {*with_imports(code)}
-        files |= named_texts(path for path in self.models.files if path.suffix in _CODE).keys()
+        if own := [path for path in self.models.files if path.suffix in _CODE]:
+            files |= named_texts(own).keys()
         files |= {
             pair.prompt.path for pair in self.pairs if not isinstance(pair.prompt, TextPrompt)
         }

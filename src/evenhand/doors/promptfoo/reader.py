@@ -311,7 +311,7 @@ class TestReader(Record, frozen=True, kw_only=True):
             files |= defaults.files - variables.keys()
             tagged |= defaults.tagged - variables.keys()
             variables = {**defaults.variables, **variables}
-        if self.checks is not None and (ring := circle(variables, tagged)):
+        if self.checks is not None and tagged and (ring := circle(variables, tagged)):
             listed = ", ".join(f"'{name}'" for name in ring)
             what = f"variables {listed} name each other: each is filled in once, and some tags stay"
             self.findings.hint(written.at("vars"), what, "Take one of the tags away.")
