@@ -476,7 +476,7 @@ def test_a_dataset_is_read_from_csv_json_and_jsonl(tmp_path: Path):
     assert (two.input, two.context, two.metadata) == ("q", ("p",), {"k": 1})
     assert len(two.id) == 12
     assert Dataset.read(tmp_path / "d.json")[0].input == 3
-    assert repr(Dataset.read(tmp_path / "d.csv")) == "<Dataset d: 1 cases>"
+    assert repr(Dataset.read(tmp_path / "d.csv")) == "<Dataset d: 1 case>"
 
 
 @pytest.mark.parametrize("odd", ["\u2028", "\u0085", "\x0c"])
