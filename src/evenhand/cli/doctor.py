@@ -216,11 +216,20 @@ def _project(folder: Path) -> Iterator[Finding]:
     if not project.path:
         yield Finding("ok", "no [tool.evenhand] in a pyproject.toml: defaults hold")
         return
-    settings = {
+    gate = project.gate
+    baseline = gate.baseline and shown_path(Path(gate.baseline))
+    settings: dict[str, object] = {
         "judge": project.judge.id if project.judge else None,
         "timeout": project.timeout_s,
         "retries": project.retries,
         "time-limit": project.time_limit_s,
+        "calibrated": project.calibrated or None,
+        "canaries": project.canaries,
+        "batch": "true" if project.batch else None,
+        "gate.baseline": baseline or None,
+        "gate.margin": gate.margin,
+        "gate.undecided": gate.undecided or None,
+        "gate.metrics": ", ".join(gate.metrics) or None,
         **{f"threshold.{name}": value for name, value in project.thresholds.items()},
     }
     for name, value in settings.items():
@@ -229,6 +238,8 @@ def _project(folder: Path) -> Iterator[Finding]:
             place = shown_path(Path(project.path)) + (f":{line}" if line else "")
             text = value if isinstance(value, str) else f"{value:g}"
             yield Finding("ok", f"project: {name} = {text} ({place})")
+    for name in project.tables:
+        yield Finding("ok", f"project: [tool.evenhand.{name}] ({shown_path(Path(project.path))})")
 
 
 def _cases(folder: Path) -> Iterator[Finding]:

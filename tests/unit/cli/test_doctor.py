@@ -42,6 +42,24 @@ def test_all_packages_that_are_needed_are_looked_for():
     assert {one[0] for one in named if one} == {*module.PACKAGES, "uvloop"}
 
 
+def test_each_setting_of_the_project_is_shown_with_its_line(tmp_path: Path):
+    """Those of a gate, too."""
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.evenhand]\nbatch = true\ncanaries = 3\n[tool.evenhand.gate]\nmargin = 0.1\n"
+        'baseline = "b.evn"\nundecided = "pass"\nmetrics = ["passed"]\n'
+    )
+    settings = [one.what for one in doctor(tmp_path, {}) if one.what.startswith("project: ")]
+    said = [re.sub(r" \(.*pyproject.toml:(\d)\)$", r" in line \1", one[9:]) for one in settings]
+    assert said == [
+        "canaries = 3 in line 3",
+        "batch = true in line 2",
+        f"gate.baseline = {tmp_path / 'b.evn'} in line 6",
+        "gate.margin = 0.1 in line 5",
+        "gate.undecided = pass in line 7",
+        "gate.metrics = passed in line 8",
+    ]
+
+
 def test_no_key_is_ever_shown(tmp_path: Path):
     """Neither keys nor the passwords in addresses appear in what is said."""
     env = {

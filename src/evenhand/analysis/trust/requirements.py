@@ -283,12 +283,10 @@ def _means(
         yield Held(requirement=required, variant=None, state="open", errors=errors, there=there)
         return
     groups = run.groups()
-    scales = [_scale(required.metric, one) for one in measuring.values() if one.values]
+    scales = [_scale(required, one) for one in measuring.values() if one.values]
     for variant, column in measuring.items():
         # A column with errors alone has the scale of the others, if one is known.
-        scale = (
-            _scale(required.metric, column) if column.values else next(filter(None, scales), None)
-        )
+        scale = _scale(required, column) if column.values else next(filter(None, scales), None)
         errors = column.errors + missing
         each = ((written_case(case), of_case) for case, of_case in column.cases.items())
         cases: list[OfCase] = list(sums_in(each, groups[variant]))
@@ -311,9 +309,16 @@ def _means(
         )
 
 
-def _scale(metric: str, column: MetricSums) -> tuple[float, float] | None:
+def _scale(required: Requirement, column: MetricSums) -> tuple[float, float] | None:
     # Seconds and dollars have no highest value, however many lie between 0 and 1.
-    return None if metric in LOWER else known_scale(column.scale, column.least, column.most)
+    if required.metric in LOWER:
+        return None
+    # Nor have words of which there may be three, though each case has one.
+    bounds = (required.bound.at_least, required.bound.at_most)
+    ends = [column.least, column.most]
+    if column.scale is None:
+        ends += [bound for bound in bounds if bound is not None]
+    return known_scale(column.scale, min(ends), max(ends))
 
 
 def _ends(

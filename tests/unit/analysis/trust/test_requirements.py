@@ -237,6 +237,22 @@ def test_a_metric_without_a_scale_is_open_where_a_trial_is_in_error() -> None:
         assert found.verdict == "passed"
 
 
+def test_a_number_that_may_be_larger_than_1_has_no_scale_though_each_case_has_a_1() -> None:
+    """One word each, of three at most: the mean's interval must not end at 1."""
+    evals = EvalSet(
+        "words", data=[{"id": f"c{i}"} for i in range(9)], require={"words": at_most(3)}
+    )
+
+    @evals.eval
+    def words(expect: Expect) -> str:
+        expect(1, at_most=50, label="words", metric="words")
+        return "one"
+
+    with run(evals) as found:
+        (one,) = held(found.file)
+        assert (one.state, one.least, one.low, one.high) == ("kept", 1.0, None, None)
+
+
 def test_every_column_has_to_keep_what_is_required() -> None:
     """A good prompt does not make up for a bad one."""
     evals = EvalSet(
