@@ -48,7 +48,9 @@ def test_each_setting_of_the_project_is_shown_with_its_line(tmp_path: Path):
         "[tool.evenhand]\nbatch = true\ncanaries = 3\n[tool.evenhand.gate]\nmargin = 0.1\n"
         'baseline = "b.evn"\nundecided = "pass"\nmetrics = ["passed"]\n'
     )
-    settings = [one.what for one in doctor(tmp_path, {}, tmp_path) if one.what.startswith("project: ")]
+    settings = [
+        one.what for one in doctor(tmp_path, {}, tmp_path) if one.what.startswith("project: ")
+    ]
     said = [re.sub(r" \(.*pyproject.toml:(\d)\)$", r" in line \1", one[9:]) for one in settings]
     assert said == [
         "canaries = 3 in line 3",

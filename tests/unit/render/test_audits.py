@@ -144,7 +144,10 @@ async def test_without_labels_with_few_and_with_one_verdict_there_is_no_number(m
     assert {audit.result for audit in audits_of(run).values()} == {"not applicable"}
     assert "length" not in text_of(run)  # what nobody could test has no line
     few = label(run, good, size=29)
-    assert audits_of(few)["length"].words == "too few labels: 29, and it takes 30"
+    assert (
+        audits_of(few)["length"].words
+        == "too few labels of different questions: 29, and it takes 30"
+    )
     kind = label(await a_run(make_run, said=lambda _: True, change=two_lengths), good)
     alike = audits_of(kind)["length"]
     assert alike.words.startswith("too few labels to show a bias: ")

@@ -97,7 +97,7 @@ def group_audits(judge: str, labelled: Sequence[LabelledOutput], *, random: bool
     elif not random:
         why = "the labels are not a random draw"
     elif n < FEWEST_LABELS:
-        why = f"too few labels: {n}, and it takes {FEWEST_LABELS}"
+        why = f"too few labels of different questions: {n}, and it takes {FEWEST_LABELS}"
     if why:
         return [not_applicable(name, why, n) for name in AUDITS]
     traits = [one.traits for one in labelled]

@@ -110,7 +110,7 @@ def few_labels(number: int, population: int) -> str:
     """
     if not FEWEST <= number < FEW:
         return ""
-    add = "" if population >= FEW else f", which takes more cases than the {population} judged here"
+    add = "" if population >= FEW else f", which takes more than the {population} judged here"
     return f"{labels_are(number)} few: {FEW} or more make this firm{add}"
 
 
