@@ -252,6 +252,6 @@ async def test_a_difference_of_few_labels_says_that_they_are_few(make_run: Make)
         (each,) = compare(f"{run.path}:old", f"{run.path}:new").judged
         assert "corrected" in judged_line(each)
         line = judged_line(each)
-        assert ("too few labels of different questions: see `evenhand calibrate`" in line) is few
+        assert ("too few labels: see `evenhand calibrate`" in line) is few
         # What is not to be relied on doesn't come first.
         assert (line.index("by the judge") < line.index("corrected")) is few
