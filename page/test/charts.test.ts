@@ -316,6 +316,14 @@ test("a case that the baseline calls otherwise stands against it where the compa
   assert.equal(countsOf(table, baseline).gone, 0);
 });
 
+test("a case that the baseline asked otherwise is another test, whatever it came to", () => {
+  const before = tableOf([[0, 0, 0, "f", 0.1], [1, 0, 0, "p", 1]], ["a", "b"]);
+  const now = tableOf([[0, 0, 0, "p", 1], [1, 0, 0, "f", 0]], ["a", "b"]);
+  const baseline = new Baseline({ columns: COLUMNS } as unknown as Head, before, now, COLUMNS, [[0, 0]], {}, { 0: ["a"] });
+  assert.deepEqual([0, 1].map((trial) => baseline.changed(trial)), ["undecided", "regressed"]);
+  assert.deepEqual(changesOf(now, baseline).map(({ said }) => said.words), ["regressed −1", "another test"]);
+});
+
 test("the head of a run that goes on tells of the cells that are here", () => {
   const read = { totals: { trials: 2, passed: 2, cost_usd: 0.5 }, rate: null, title: "as read" } as unknown as Head;
   const now = snapshot(read, table);

@@ -574,6 +574,8 @@ export interface Comparison {
   readonly pairs: readonly (readonly [number, number])[];
   /** By id of the run's cases what the baseline calls them, where their input tells that they are the same. */
   readonly renamed: Readonly<Record<string, string>>;
+  /** By column of the run its cases that the baseline asked or judged otherwise. */
+  readonly unlike: Readonly<Record<number, readonly string[]>>;
   /** Each metric, `passed` first, and in the end all of them together. */
   readonly questions: readonly Question[];
 }

@@ -8,11 +8,13 @@ export class Baseline {
   private readonly rows = new Map<string, number>();
   private readonly paired = new Map<number, number>();
   private readonly renamed: ReadonlyMap<string, string>;
+  private readonly unlike: ReadonlyMap<number, ReadonlySet<string>>;
   private readonly places: Int32Array;
 
   /**
    * `head` and `table` are the baseline's, `run` is the table of the run that is looked at and `columns` its columns; `pairs`
-   * says by index which column of the baseline stands against which of the run, and `renamed` what it calls cases that have another id.
+   * says by index which column of the baseline stands against which of the run, `renamed` what it calls cases that have another id, and
+   * `unlike`, by column of the run, which cases it asked otherwise.
    */
   constructor(
     readonly head: Head,
@@ -21,7 +23,9 @@ export class Baseline {
     readonly columns: readonly Variant[],
     pairs: readonly (readonly [number, number])[],
     renamed: Readonly<Record<string, string>> = {},
+    unlike: Readonly<Record<number, readonly string[]>> = {},
   ) {
+    this.unlike = new Map(Object.entries(unlike).map(([column, cases]) => [Number(column), new Set(cases)]));
     this.renamed = new Map(Object.entries(renamed));
     table.rows.forEach((row, i) => this.rows.set(row.id, i));
     for (const [before, after] of pairs) this.paired.set(after, before);
@@ -63,12 +67,17 @@ export class Baseline {
     return before < 0 || column < 0 ? [] : this.table.cell(before, column);
   }
 
-  /** By what it came to: regressed is passed before and failed now; undecided, one of the two has no verdict. */
+  /** Whether the baseline asked or judged the cell's case otherwise: the two say nothing of each other. */
+  otherTest(row: number, variant: number): boolean {
+    return this.unlike.get(variant)?.has(this.run.rows[row]!.id) ?? false;
+  }
+
+  /** By what it came to: regressed is passed before and failed now; undecided, one of the two has no verdict or is another test. */
   changed(trial: number): Changed {
     const place = this.place(trial);
     if (place < 0) return "new";
     const [before, now] = [this.table.outcome[place]!, this.run.outcome[trial]!];
-    if (!decided(before) || !decided(now)) return "undecided";
+    if (!decided(before) || !decided(now) || this.otherTest(this.run.row[trial]!, this.run.variant[trial]!)) return "undecided";
     if (before === now) return "unchanged";
     return now === FAIL ? "regressed" : "improved";
   }

@@ -18,7 +18,7 @@ export interface Side {
 export interface Said {
   /** `open`: a side has no verdict, or errors leave open which way it went. */
   readonly kind: "regressed" | "improved" | "open" | "none";
-  /** `regressed −0.3`, `−0.2`, `±0`, `no verdict now`. */
+  /** `regressed −0.3`, `−0.2`, `±0`, `no verdict now`, `another test`. */
   readonly words: string;
   /** The errors that leave it open; empty for none. */
   readonly why: string;
@@ -33,6 +33,8 @@ export interface Change {
   readonly after: Side;
   readonly said: Said;
 }
+
+export const OTHER_TEST = "another test";
 
 /** How trials changed. `passed` and `failed` are parts of `unchanged`: the same before and now. */
 export type Counts = Readonly<Record<Changed | "passed" | "failed" | "gone", number>>;
@@ -58,7 +60,7 @@ export function changesOf(table: Table, baseline: Baseline): Change[] {
       const [trials, earlier] = [table.cell(row, variant), baseline.cell(row, variant)];
       if (trials.length === 0 || earlier.length === 0) continue;
       const [before, after] = [sideOf(baseline.table, earlier), sideOf(table, trials)];
-      const said = changeSaid(before, after);
+      const said = changeSaid(before, after, baseline.otherTest(row, variant));
       if (said.kind !== "none") changes.push({ row, variant, trial: trials.find((each) => moved(table, baseline, each)) ?? trials[0]!, before, after, said });
     }
   }
@@ -77,7 +79,8 @@ export function sideOf(table: Table, trials: readonly number[]): Side {
  * What became of a cell. Its verdict decides which way it went: the share of repeats that passed, whatever its errors were;
  * and where it stayed, its score. A score that went the other way than the verdict is named.
  */
-export function changeSaid(before: Side, after: Side): Said {
+export function changeSaid(before: Side, after: Side, otherTest = false): Said {
+  if (otherTest) return { kind: "open", words: OTHER_TEST, why: "asked or judged otherwise in the baseline" };
   const [had, has] = [before, after].map(({ passed, failed }) => passed + failed > 0) as [boolean, boolean];
   const errors = before.errors + after.errors;
   const by = errors > 0 ? NaN : after.score - before.score; // an error may have scored anything
@@ -114,7 +117,7 @@ function difference({ before, after }: Change, of: (side: Side) => number): numb
 }
 
 function rankOf({ said: { kind, words } }: Change): number {
-  if (kind === "open") return words === "no verdict before" ? 4 : words === "undecided" ? 2 : 1;
+  if (kind === "open") return words === "no verdict before" ? 4 : words === "undecided" ? 2 : words === OTHER_TEST ? 3 : 1;
   return words.startsWith("regressed") ? 0 : words.startsWith("improved") ? 5 : 3;
 }
 

@@ -290,7 +290,7 @@ function numbers(
 }
 
 function noBaseline(field: string): Wrong {
-  return new Wrong(`${field}: there is no run to compare with`, "Choose a baseline first.");
+  return new Wrong(`${field}: there is no run to compare with`, "Choose a baseline first (on the command line: --baseline RUN).");
 }
 
 function notNumber(left: Measure, value: Word): never {

@@ -81,7 +81,7 @@ function facts({ head, cell, table, trial }: Props): readonly string[] {
 function Before({ table, baseline, trial }: { table: Table; baseline: Baseline; trial: number }) {
   const before = baseline.before(trial);
   if (before === undefined) return <span class="muted">not in the baseline</span>;
-  const { kind, words } = changeSaid(sideOf(baseline.table, [baseline.place(trial)]), sideOf(table, [trial]));
+  const { kind, words } = changeSaid(sideOf(baseline.table, [baseline.place(trial)]), sideOf(table, [trial]), baseline.otherTest(table.row[trial]!, table.variant[trial]!));
   return (
     <span class={`before before-${kind}`}>
       {words !== "±0" && <b>{words}</b>} baseline: {sign(before.outcome)} {word(before.outcome)}

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
-import { changesOf, countsOf, type Change, type Counts, type Side } from "../model/changed";
+import { OTHER_TEST, changesOf, countsOf, type Change, type Counts, type Side } from "../model/changed";
 import { ERROR, FAIL, PASS, type Table } from "../model/table";
 import { visible } from "../model/visible";
 import { count, grouped, short } from "../model/words";
@@ -45,7 +45,7 @@ export function Changes({ head, table, baseline, go }: { head: Head; table: Tabl
   const [most, set] = useState(FIRST);
   const changes = useMemo(() => changesOf(table, baseline), [table, baseline, table.size]);
   const of = (start: string): number => changes.filter(({ said: { words } }) => words.startsWith(start)).length;
-  const told = [["regressed", "regressed"], ["improved", "improved"], ["no verdict now", "without a verdict now"], ["no verdict before", "without one before"], ["undecided", "that errors leave open"]] as const;
+  const told = [["regressed", "regressed"], ["improved", "improved"], ["no verdict now", "without a verdict now"], ["no verdict before", "without one before"], ["undecided", "that errors leave open"], [OTHER_TEST, "of another test"]] as const;
   const kinds = told.map(([start, words]) => [of(start), words] as const);
   const rest = changes.length - kinds.reduce((sum, [n]) => sum + n, 0);
   const parts = [...kinds, [rest, "in the score alone"] as const].filter(([n]) => n > 0).map(([n, words]) => `${grouped(n)} ${words}`);

@@ -73,10 +73,11 @@ function Came({ table, trials, trial, baseline, size, ranked }: Props) {
 }
 
 function Change({ table, baseline, trials }: { table: Table; baseline: Baseline; trials: readonly number[] }) {
-  const earlier = baseline.cell(table.row[trials[0]!]!, table.variant[trials[0]!]!);
+  const cell = [table.row[trials[0]!]!, table.variant[trials[0]!]!] as const;
+  const earlier = baseline.cell(...cell);
   if (earlier.length === 0) return <span class="change change-none">new</span>;
   const before = sideOf(baseline.table, earlier);
-  const { kind, words, why } = changeSaid(before, sideOf(table, trials));
+  const { kind, words, why } = changeSaid(before, sideOf(table, trials), baseline.otherTest(...cell));
   const told = [`before: ${earlier.map((trial) => sign(baseline.table.outcome[trial]!)).join("")} ${number(before.score)}`, why];
   return <span class={`change change-${kind}`} title={told.filter((part) => part !== "").join("; ")}>{words}</span>;
 }

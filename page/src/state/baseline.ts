@@ -39,7 +39,7 @@ export function useBaseline(source: DataSource, head: Head | undefined, table: T
     Promise.all([told, read]).then(
       ([comparison, before]) => {
         if (stopped) return;
-        set({ base, comparison, baseline: new Baseline(before.head, before.table, table, columns, comparison.pairs, comparison.renamed), problem: undefined });
+        set({ base, comparison, baseline: new Baseline(before.head, before.table, table, columns, comparison.pairs, comparison.renamed, comparison.unlike), problem: undefined });
       },
       (thrown: unknown) => {
         if (!stopped) set({ ...NOTHING, base, problem: problemOf(thrown) });

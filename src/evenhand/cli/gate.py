@@ -128,7 +128,7 @@ def gate(
     PATH is what `evenhand run` takes. Default: the current folder.
 
     Exits with 0 if nothing became worse by more than the margin, 1 if something did, 3 if the cases don't decide it,
-    and 5 if nothing was compared: a gate never passes on nothing.
+    and 5 if a metric can't be compared: a gate never passes on nothing.
     """
     from evenhand.languages.documents.project import project_for
 

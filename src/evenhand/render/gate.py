@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -117,10 +117,7 @@ def _whole(gate: Gate) -> str:
     if gate.because:
         return f": {safe(gate.because)}"
     if gate.verdict == "nothing":
-        silent = sum(result.verdict == "nothing" for result in gate.results)
-        if silent < len(gate.results):
-            return f": {silent:,} of {count(len(gate.results), 'result')} could not be compared with the baseline"
-        return ": nothing could be compared with the baseline"
+        return f": {not_compared([result.verdict for result in gate.results])}"
     if gate.status not in ("finished", "decided"):
         return ": the run did not finish"
     return (
@@ -128,6 +125,14 @@ def _whole(gate: Gate) -> str:
         if gate.verdict != "undecided"
         else (f", margin {gate.margin:g}")
     )
+
+
+def not_compared(verdicts: Sequence[GateVerdict]) -> str:
+    """How many results could not be compared, given the verdicts on all of them."""
+    silent = verdicts.count("nothing")
+    if silent < len(verdicts):
+        return f"{silent:,} of {count(len(verdicts), 'result')} could not be compared with the baseline"
+    return "nothing could be compared with the baseline"
 
 
 def _because(result: GateResult) -> str:

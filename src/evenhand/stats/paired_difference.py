@@ -381,15 +381,15 @@ def verdict(
 
 
 def _mostly_within(differences: Differences, margin: float | None, level: float) -> bool:
-    """Whether the mean that was seen is above −margin, and most clusters' differences are shown to be.
+    """Whether the mean is above −margin, and most clusters' differences are shown to be.
 
-    A trial in error may have had any value: its cluster's difference is infinite, and no part of that mean.
+    A trial in error may have had any value: at its worst, the mean is lower than any margin.
     """
-    known = [unit for unit in differences.units if math.isfinite(unit)]
-    if margin is None or not known or math.fsum(known) / len(known) <= -margin:
+    units = differences.units
+    if margin is None or -math.inf in units or math.fsum(units) / len(units) <= -margin:
         return False
-    beyond = sum(unit <= -margin for unit in differences.units)
-    within = len(differences.units) - beyond
+    beyond = sum(unit <= -margin for unit in units)
+    within = len(units) - beyond
     return within > beyond and mcnemar(within, beyond) <= 2 * level
 
 

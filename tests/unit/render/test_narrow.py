@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.runs import Make, result
 
+from evenhand import Case, EvalSet, Expect
+from evenhand import run as run_evals
 from evenhand.analysis.filters.where import cell_rows, narrow
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.core.errors import StoreError, UsageError
@@ -17,6 +19,7 @@ from evenhand.render.console import show
 from evenhand.render.document import document
 from evenhand.render.export import export, formats
 from evenhand.store.runfile import RunFile
+from evenhand.wings.viewer.comparison import comparison
 from evenhand.wings.viewer.head import head
 
 
@@ -120,6 +123,28 @@ async def test_a_baseline_says_what_changed(make_run: Make) -> None:
         ("change<0", [0]),
     ):
         assert places_of(narrow(await make_run(trials), query, before)) == places
+
+
+async def test_a_loosened_check_improves_no_case(tmp_path: Path) -> None:
+    """Another test says nothing of a change: neither way, in words, on the command line and for the page."""
+    files = []
+    for bound in (0.9, 0.3):
+        evals = EvalSet("e", data=[{"id": "a"}, {"id": "b"}])
+
+        @evals.eval
+        def q(case: Case, expect: Expect, bound: float = bound) -> None:
+            expect(0.5, "q", at_least=bound if case.id == "a" else 0.2)
+
+        files.append(run_evals(evals, progress=False, home=tmp_path / str(bound)).file)
+    before, now = files
+    places = {
+        kind: places_of(narrow(now, f"changed:{kind}", before))
+        for kind in ("improved", "regressed", "undecided", "unchanged")
+    }
+    assert places == {"improved": [], "regressed": [], "undecided": [0], "unchanged": [1]}
+    assert comparison(now, before).unlike == {0: ["a"]}
+    with pytest.raises(UsageError, match="--baseline RUN"):
+        narrow(now, "changed:regressed")
 
 
 async def test_cases_keep_their_numbers_and_columns_are_not_compared(

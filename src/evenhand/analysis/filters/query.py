@@ -388,7 +388,10 @@ def _numbers(
 
 
 def _no_baseline(field: str) -> _WrongError:
-    return _WrongError(f"{field}: there is no run to compare with", "Choose a baseline first.")
+    return _WrongError(
+        f"{field}: there is no run to compare with",
+        "Choose a baseline first (on the command line: --baseline RUN).",
+    )
 
 
 def _number(left: Measure, value: _Word) -> float | None:

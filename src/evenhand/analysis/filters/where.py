@@ -9,6 +9,8 @@ from statistics import fmean
 
 from msgspec import field
 
+from evenhand.analysis.comparison.asked_otherwise import asked_otherwise
+from evenhand.analysis.comparison.compared_runs import same_input
 from evenhand.analysis.comparison.comparison_sides import Side, matched
 from evenhand.analysis.filters.query import (
     Measure,
@@ -42,8 +44,8 @@ from evenhand.core.wording.words import clip, columns, count, number, padded, sa
 from evenhand.store.labels.label import JUDGEMENTS, Label, standing
 from evenhand.store.runfile import RunFile
 
-Before = Mapping[tuple[str, int, int], tuple[State, float | None]]
-"""What a baseline's trials came to, by case, column of the run that is looked at, and repeat."""
+Before = Mapping[tuple[str, int, int], tuple[State | None, float | None]]
+"""What a baseline's trials came to, by case, column of the run that is looked at, and repeat; None of another test."""
 
 LISTED, PLACE = 40, 32
 _WRITTEN = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
@@ -152,14 +154,21 @@ def word_of(trial: TrialResult) -> str:
 
 
 def outcomes_before(run: RunFile, baseline: RunFile) -> Before:
-    """What each trial of the baseline came to, its columns paired with those of the run as `evenhand compare` does."""
+    """What each trial of the baseline came to, its columns and cases paired as `evenhand compare` does."""
     pairs, _ = matched(Side(baseline), Side(run))
     columns = dict(pairs)
-    return {
-        (trial.case, columns[trial.variant], trial.repeat): (trial.outcome, trial.score)
-        for trial in baseline.trials()
-        if trial.variant in columns
+    renamed = same_input(baseline, run)
+    own = {before: case for case, before in renamed.items()}
+    unlike = {
+        (case, j) for j, cases in asked_otherwise(baseline, run, renamed).items() for case in cases
     }
+    before: dict[tuple[str, int, int], tuple[State | None, float | None]] = {}
+    for trial in baseline.trials():
+        if (j := columns.get(trial.variant)) is not None:
+            case = own.get(trial.case, trial.case)
+            outcome = None if (case, j) in unlike else trial.outcome
+            before[case, j, trial.repeat] = outcome, trial.score
+    return before
 
 
 def select(
@@ -355,7 +364,7 @@ class _OtherTrials(MutableRecord, kw_only=True):
         before = self.before.get((trial.case, trial.variant, trial.repeat))
         if before is None:
             return "new"
-        # An error may have gone either way.
+        # An error may have gone either way, and another test says nothing of this one.
         if not {before[0], trial.outcome} <= {"pass", "fail"}:
             return "undecided"
         if before[0] == trial.outcome:
@@ -382,7 +391,7 @@ class _OtherTrials(MutableRecord, kw_only=True):
             case "repeat":
                 return trial.repeat + 1
             case "change":
-                _, score = self.before.get((trial.case, trial.variant, trial.repeat), ("", None))
+                _, score = self.before.get((trial.case, trial.variant, trial.repeat), (None, None))
                 known = trial.score is not None and score is not None
                 return (trial.score or 0) - (score or 0) if known else None
             case _:

@@ -19,7 +19,7 @@ from evenhand.analysis.gates.gate_results import GateVerdict
 from evenhand.core.record import Record
 from evenhand.core.scripted import SCRIPTED
 from evenhand.core.wording.words import clip, count, percent, safe, spent
-from evenhand.render.gate import MARKS
+from evenhand.render.gate import MARKS, not_compared
 from evenhand.render.markdown import code, row
 
 LONGEST = 60_000
@@ -29,7 +29,6 @@ _SIZES = ((40, 20, 20), (20, 10, 10), (10, 5, 5), (5, 0, 3), (0, 0, 0))
 """How many results, cases of each, and notes are listed: the first that fits."""
 _WORDS: Mapping[GateVerdict, str] = {
     "worse": "worse than the baseline",
-    "nothing": "nothing was compared with the baseline",
     "undecided": "undecided",
     "not worse": "not worse than the baseline",
     "better": "better than the baseline",
@@ -68,7 +67,7 @@ def markdown(gate: GateDocument, links: CommentLinks | None = None, longest: int
 def _lines(
     gate: GateDocument, links: CommentLinks, results: int, cases: int, notes: int
 ) -> Iterator[str]:
-    yield f"### {MARKS[gate.verdict][0]} {_WORDS[gate.verdict]}{_titled(gate)}"
+    yield f"### {MARKS[gate.verdict][0]} {_verdict(gate)}{_titled(gate)}"
     if gate.because:
         yield from ("", prose(gate.because, 500))
     elif gate.status not in ("finished", "decided"):
@@ -84,6 +83,11 @@ def _lines(
         yield ""
         yield from (f"- {prose(note, 300)}" for note in gate.notes[:notes])
         yield from _more(len(gate.notes) - notes, "- ")
+
+
+def _verdict(gate: GateDocument) -> str:
+    word = _WORDS.get(gate.verdict)
+    return word or not_compared([result.verdict for result in gate.results])
 
 
 def _titled(gate: GateDocument) -> str:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import cast
 
+from evenhand.analysis.comparison.asked_otherwise import asked_otherwise
 from evenhand.analysis.comparison.compared_runs import same_input
 from evenhand.analysis.comparison.comparison_results import Compared, ends
 from evenhand.analysis.comparison.comparison_sides import Side, matched
@@ -46,13 +47,15 @@ def comparison(run: RunFile, baseline: RunFile) -> ComparisonShape:
     compared = compare(baseline, run)
     pairs, _ = matched(Side(baseline), Side(run))
     command = f"evenhand compare {short_id(baseline.meta.id)} {short_id(run.meta.id)}"
+    renamed = same_input(baseline, run)
     metrics = list(dict.fromkeys(result.metric for result in compared.results))
     return ComparisonShape(
         baseline=summary_of(baseline, baseline.totals()),
         changes=changes_since(run, baseline),
         edited=edited_prompts(baseline.meta.variants, run.meta.variants),
         pairs=pairs,
-        renamed=same_input(baseline, run),
+        renamed=renamed,
+        unlike=asked_otherwise(baseline, run, renamed),
         questions=[
             *(
                 _question(compared.of(metric), metric, f"{command} --metric {shlex.quote(metric)}")

@@ -429,6 +429,10 @@ class ComparisonShape(Record, frozen=True, kw_only=True):
             "the same."
         ),
     ]
+    unlike: Annotated[
+        Mapping[int, Sequence[str]],
+        Key("By column of the run its cases that the baseline asked or judged otherwise."),
+    ]
     questions: Annotated[
         Sequence[Question], Key("Each metric, `passed` first, and in the end all of them together.")
     ]

@@ -93,6 +93,17 @@ def test_a_case_that_is_worse_says_which_expectation_it_failed():
     assert "| ✗ | `x0` | 1 | 0 |\n" in markdown(replace(plain, results=rows), CommentLinks())
 
 
+def test_the_headline_says_how_many_results_could_not_be_compared():
+    """One that was compared doesn't count as nothing."""
+    plain = replace(gate(2, 0, "x"), verdict="nothing")
+    for other in ("nothing", "not worse"):
+        first, second = plain.results
+        rows = (replace(first, verdict="nothing"), replace(second, verdict=other))
+        words = "nothing could" if other == "nothing" else "1 of 2 results could not"
+        made = markdown(replace(plain, results=rows), CommentLinks())
+        assert made.startswith(f"### ! {words} be compared with the baseline")
+
+
 def test_hostile_text_stands_in_code_spans_only():
     """No link, mention, HTML, command or control of a terminal is left outside of them."""
     made = markdown(gate(2, 3, HOSTILE, notes=2), CommentLinks("https://ci.example/r.html"))
