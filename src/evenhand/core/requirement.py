@@ -67,8 +67,10 @@ class Requirement(Record, frozen=True):
         metric: What is measured, by the name of a metric or an expectation; PASSED for the share of trials that pass.
         bound: What its mean over the cases of a variant has to be.
         variants: The variants, by index.
+        case: The one case that it is about, by id; empty for all of them.
     """
 
     metric: str
     bound: Bound
     variants: tuple[int, ...]
+    case: str = ""

@@ -522,8 +522,7 @@ def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord
         pass_rate: The share that must pass, 0 to 1.
     """
     unknown = totals.errors + max(0, planned - totals.trials)
-    known = totals.passed + totals.failed
-    everything = known + unknown
+    everything = totals.passed + totals.failed + unknown
     if not everything:
         return "undecided"
     # As floats, 0.07 × 100 is slightly more than 7.
