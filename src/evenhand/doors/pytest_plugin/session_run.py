@@ -377,16 +377,16 @@ class SessionRun:
         tests: dict[int, list[str]] = {}
         for variant, test in self._settled:
             tests.setdefault(variant, []).append(test)
-        found: list[Requirement] = []
+        required: list[Requirement] = []
         for variant, of_it in tests.items():
             shares = {self._least[test] for test in of_it}
             # That all trials pass is the same of a test as a whole and of each of its cases.
             by_case = len(of_it) > 1 and shares != {1.0}
-            found += [
+            required += [
                 Requirement(PASSED, Bound(self._least[test]), (variant,), test if by_case else "")
                 for test in (of_it if by_case else of_it[:1])
             ]
-        return tuple(found)
+        return tuple(required)
 
     def late(self, trial: LiveTrial | None = None) -> list[str]:
         """What came to light about a test, or any, after it had been settled; each is told once."""
