@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from evenhand.core.arguments import checked
 from evenhand.core.ranges import NUMBER
@@ -67,8 +67,23 @@ class Requirement(Record, frozen=True):
         metric: What is measured, by the name of a metric or an expectation; PASSED for the share of trials that pass.
         bound: What its mean over the cases of a variant has to be.
         variants: The variants, by index.
+        case: The one case that it is about, by id; empty for all of them.
     """
 
     metric: str
     bound: Bound
     variants: tuple[int, ...]
+    case: str = ""
+
+
+def share_required(requirements: Sequence[Requirement], otherwise: float) -> float | None:
+    """The share of trials that has to pass; None where none has to, or not the same everywhere.
+
+    Args:
+        requirements: What a run has to reach.
+        otherwise: The share where they are empty.
+    """
+    shares = {one.bound.at_least for one in requirements if one.metric == PASSED}
+    if not requirements:
+        return otherwise
+    return shares.pop() if len(shares) == 1 else None

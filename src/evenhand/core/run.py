@@ -141,8 +141,8 @@ class RunMeta(Record, frozen=True):
     def is_scripted(self) -> bool:
         """Whether models and judges answered from a script: `--offline`, of the evals or of a study of them."""
         # A study keeps its own options beside those of the evals that it is about.
-        asked = (one for one in self.settings.values() if isinstance(one, Mapping))
-        return any(one.get("offline") is True for one in asked)
+        options = (one for one in self.settings.values() if isinstance(one, Mapping))
+        return any(one.get("offline") is True for one in options)
 
     @property
     def can_resume(self) -> bool:
@@ -522,8 +522,7 @@ def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord
         pass_rate: The share that must pass, 0 to 1.
     """
     unknown = totals.errors + max(0, planned - totals.trials)
-    known = totals.passed + totals.failed
-    everything = known + unknown
+    everything = totals.passed + totals.failed + unknown
     if not everything:
         return "undecided"
     # As floats, 0.07 × 100 is slightly more than 7.

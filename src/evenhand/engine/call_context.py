@@ -4,9 +4,9 @@ An application asks models by itself, with its vendor's SDK. Its calls are found
 into the threads that plain functions run in and into the tasks that they start; `evenhand.recording` makes them.
 
 Calls that belong to no trial: a thread that was there before the run made them, or another process. Nobody can tell
-whose such a call is. A run that replays, or has a budget, refuses it: it asks nobody, or nothing that could pass the
-limit. Any other run lets it go, counts it and names it in its report. Whatever trial was under way meanwhile may have
-made it: what such a trial cost, and what its application did, is then not known.
+whose such a call is. A run that replays, is offline, or has a budget, refuses it: it asks nobody, or nothing that could
+pass the limit. Any other run lets it go, counts it and names it in its report. Whatever trial was under way meanwhile
+may have made it: what such a trial cost, and what its application did, is then not known.
 
 Other processes that code of a run starts are told by an environment variable what to do, and where to write down what
 they sent. The first byte of that file says whether any of them wrote: it is mapped into memory, as it is looked at
@@ -214,10 +214,14 @@ class Strangers:
         barred: Why nothing may be sent that isn't recorded; empty where it may.
         tell: Told the name of each call.
         always: Whether that holds between trials, too.
+        but_to: A host and its port that calls may go to all the same; empty for none.
     """
 
-    def __init__(self, barred: str, tell: Callable[[str], None], *, always: bool = True) -> None:
+    def __init__(
+        self, barred: str, tell: Callable[[str], None], *, always: bool = True, but_to: str = ""
+    ) -> None:
         self._barred = barred
+        self._but_to = but_to
         self._tell = tell
         self._always = always
         self._lock = threading.Lock()
@@ -229,7 +233,7 @@ class Strangers:
         self._map = mmap.mmap(handle, len(_QUIET), access=mmap.ACCESS_READ)
         self._flag: mmap.mmap | bytes = self._map
         self._before = os.environ.get(VARIABLE)
-        self._setting = f"{'refuse' if barred else 'count'}:{path}"
+        self._setting = f"{'refuse' if barred else 'count'}|{but_to}|{path}"
         self.process = os.getpid()
         os.environ[VARIABLE] = self._setting
         alive.append(self)
@@ -255,24 +259,28 @@ class Strangers:
             trials = [trial for trial in self._present if not trial.over]
         if not trials and not self._always:
             return None
+        barred = self._bars(call)
         for trial in trials:
-            self._mark(trial, call, refused=bool(self._barred))
-        self._tell(f"{REFUSED if self._barred else ''}{call}")
-        return refusal(call, self._barred) if self._barred else None
+            self._mark(trial, call, refused=barred)
+        self._tell(f"{REFUSED if barred else ''}{call}")
+        return refusal(call, self._barred) if barred else None
 
     def pass_by(self, call: str, trial: Witness) -> CodeError | None:
         """Notes a call of this trial's that can't be recorded; returns why it must not be sent, where it must not."""
-        if self._barred:
+        if self._bars(call):
             error = CodeError(
                 f"a call can't be recorded, and was not sent as {self._barred}: {call}",
                 hint="`print(recording.install())` says what can be recorded.",
             )
             trial.halt(error)
-            self._tell(f"{REFUSED}{call}")
+            self._tell(f"{REFUSED}{UNSEEN}{call}")
             return error
         trial.lose_sight(f"{UNSEEN}{call}")
         self._tell(f"{UNSEEN}{call}")
         return None
+
+    def _bars(self, call: str) -> bool:
+        return bool(self._barred) and not _goes_to(call, self._but_to)
 
     def close(self) -> None:
         """The run is over."""
@@ -350,10 +358,11 @@ def refusal(call: str, why: str) -> CodeError:
 
 def _meet_outside(call: str) -> CodeError | None:
     """Refuses or notes a call that belongs to no trial, in another process than a run's own; None lets it pass."""
-    what, _, path = os.environ.get(VARIABLE, "").partition(":")
+    what, _, rest = os.environ.get(VARIABLE, "").partition("|")
+    but_to, _, path = rest.partition("|")
     if not path:
         return None
-    refused = what == "refuse"
+    refused = what == "refuse" and not _goes_to(call, but_to)
     line = f"{REFUSED if refused else ''}{' '.join(call.split())}\n".encode()
     try:
         # The flag first: whoever could read the line knows that there is one.
@@ -361,8 +370,13 @@ def _meet_outside(call: str) -> CodeError | None:
         _write(path, line, os.O_APPEND)
     except OSError:  # the run is over
         return None
-    why = "the run that this process belongs to replays, or has a budget"
+    why = "the run that this process belongs to replays, is offline, or has a budget"
     return refusal(call, why) if refused else None
+
+
+def _goes_to(call: str, host: str) -> bool:
+    """Whether a call with this name goes to this host and port."""
+    return bool(host) and f" {host}/" in f" {call}"
 
 
 def _write(path: str, data: bytes, flags: int) -> None:

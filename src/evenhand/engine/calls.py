@@ -30,6 +30,7 @@ from asyncio import sleep
 from collections.abc import Awaitable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -45,7 +46,7 @@ from evenhand.core.errors import (
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.run import CallEnd, CallStart
-from evenhand.core.scripted import request_name
+from evenhand.core.scripted import request_name, scripted_url
 from evenhand.core.secrets import known, shown
 from evenhand.core.step_recorder import REPLAYED
 from evenhand.core.unusable_answers import note_cached
@@ -124,7 +125,12 @@ class CallDesk:
             barred = "the run replays"
         elif self._budget.limited:
             barred = "the run has a budget"
-        return Strangers(barred, self._journal.note_unrecorded, always=always)
+        script = urlsplit(scripted_url("")).netloc
+        if script and not barred:  # what finds its way to the script by itself reaches no model
+            barred = "the run is offline"
+        else:
+            script = ""
+        return Strangers(barred, self._journal.note_unrecorded, always=always, but_to=script)
 
     def put_off(self, trial: LiveTrial) -> None:
         """Doesn't count the calls of a trial that was put off, as it makes them again."""

@@ -35,6 +35,7 @@ from evenhand.analysis.trust.judged_document import judged_rows
 from evenhand.analysis.trust.requirements import requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.document import as_object, filled
+from evenhand.core.requirement import share_required
 from evenhand.core.run import Decided, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -163,7 +164,13 @@ def _head(run: RunFile) -> RunHead:
         verdict=verdict_of(run, totals),
         requirements=requirement_rows(run),
         totals=totals,
-        configuration=filled(RunConfiguration, meta, evenhand=meta.version, cases=meta.case_count),
+        configuration=filled(
+            RunConfiguration,
+            meta,
+            evenhand=meta.version,
+            cases=meta.case_count,
+            pass_rate=share_required(meta.requirements, meta.pass_rate),
+        ),
         usage=run.usage(),
         rates=[
             _rate_row(run, rate, repeated, score, latency)

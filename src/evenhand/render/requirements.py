@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from evenhand.analysis.trust.requirements import Held, held, unapplied
 from evenhand.core.requirement import PASSED, Requirement
+from evenhand.core.run import is_of_pytest
 from evenhand.core.wording.bounds import beside, percent_as_written, percent_beside
 from evenhand.core.wording.words import count, digits_within, interval, safe
 from evenhand.store.runfile import RunFile
@@ -26,7 +27,14 @@ def requirement_lines(run: RunFile, names: Sequence[str]) -> list[str]:
     if not requirements:
         return []
     results = held(run)
-    lines = [_line(one, names) for one in results]
+    # A test that all repeats of have to pass, as they did, is in the table already.
+    of_pytest = is_of_pytest(run.meta.title, run.meta.variants)
+    listed = [
+        one
+        for one in results
+        if not (of_pytest and one.state == "kept" and one.requirement.bound.at_least == 1)
+    ]
+    lines = [_line(one, names) for one in listed]
     for one, variant in unapplied(run, results):
         what, bound = safe(one.metric) or "passed", bound_words(one)
         lines.append(f"! {names[variant]}: {what}, wanted {bound}: applies to none of its trials")
@@ -102,6 +110,7 @@ def _line(one: Held, names: Sequence[str]) -> str:
     if one.variant is None:
         return f"{_MARKS[one.state]} {what}, wanted {bound}: {why(one)}"
     name = f"{names[one.variant]}: " if len(names) > 1 else ""
+    name = f"{safe(one.requirement.case)}: " if one.requirement.case else name
     reach = interval_words(one)
     value = f"{value_words(one)} [{reach}]" if reach else value_words(one)
     if one.left_out:

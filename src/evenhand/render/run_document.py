@@ -74,7 +74,14 @@ class RunConfiguration(Record, frozen=True, kw_only=True):
     fingerprint: Annotated[str, Key("of the plan: `resume` refuses another one")]
     cases: Annotated[int, Key("", "cases")]
     repeats: Annotated[int, Key("trials of each case for each variant")]
-    pass_rate: Annotated[float, Key("the share of trials that had to pass", "0 to 1")]
+    pass_rate: Annotated[
+        float | None,
+        Key(
+            "the share of trials that had to pass",
+            "0 to 1",
+            null="none had to, or not the same everywhere: see `requirements`",
+        ),
+    ]
     variants: Annotated[Sequence[Variant], Key("the variants")]
     settings: Annotated[
         Mapping[str, Any], Key("how it was started; not for programs, may change at any time")
@@ -202,7 +209,9 @@ class RunHead(Record, frozen=True, kw_only=True):
     verdict: Annotated[VerdictWord, Key("`passed`, `failed` or `undecided`")]
     requirements: Annotated[
         list[RunRequirement],
-        Key("what its variants had to reach; empty where there is only `pass_rate`"),
+        Key(
+            "what each variant had to reach; empty where only all trials together had to reach `pass_rate`"
+        ),
     ]
     totals: Annotated[Totals, Key("counts over all trials")]
     configuration: Annotated[RunConfiguration, Key("what was run")]

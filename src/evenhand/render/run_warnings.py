@@ -81,11 +81,15 @@ def _unrecorded(run: RunFile) -> list[str]:
     refused = {n.removeprefix(REFUSED): k for n, k in calls.items() if n.startswith(REFUSED)}
     blind = {n.removeprefix(UNSEEN): k for n, k in calls.items() if n.startswith(UNSEEN)}
     sent = {n: k for n, k in calls.items() if not n.startswith((REFUSED, UNSEEN))}
+    barred = {n.removeprefix(UNSEEN): k for n, k in refused.items() if n.startswith(UNSEEN)}
+    refused = {n: k for n, k in refused.items() if not n.startswith(UNSEEN)}
     stray = "of a recording client belonged to no trial, and"
+    past = "to models bypassed the recorder, and"
     lines: list[str] = []
     for these, which, what in (
         (sent, stray, "not recorded"),
-        (blind, "to models bypassed the recorder, and", "not recorded"),
+        (blind, past, "not recorded"),
+        (barred, past, "not sent"),
         (refused, stray, "not sent"),
     ):
         if number := sum(these.values()):

@@ -426,6 +426,59 @@ def test_made():
     assert repeats == [(v, r) for v in (0, 1) for r in range(5)]
 
 
+def test_the_run_of_a_session_has_the_verdict_of_pytest(run: Run, pytester: pytest.Pytester):
+    """Each test has to reach its own share, each of its cases by itself; a failure that is expected is none."""
+    result = run("""
+good, even = itertools.count(), itertools.count()
+
+@pytest.mark.repeats(5, at_least=0.8)
+def test_good(expect):
+    expect(next(good) != 2, "right")
+
+@pytest.mark.repeats(5, at_least=0.6)
+@pytest.mark.parametrize("parity", [0, 1])
+def test_cases(expect, parity):
+    expect(next(even) % 5 < 3 + parity, "right")
+
+@pytest.mark.xfail
+def test_known(expect):
+    expect(False, "right")
+
+def test_plain(expect):
+    expect(True, "right")
+""")
+    result.assert_outcomes(passed=4, xfailed=1)
+    with RunFile.open(kept(pytester)[0]) as found:
+        told = document(found)
+    assert told["verdict"] == "passed"
+    assert (told["configuration"]["cases"], told["configuration"]["repeats"]) == (5, 5)
+    held = [(one["at_least"], one["case"], one["state"]) for one in told["requirements"]]
+    cases = [f"test_bot.py::test_cases[{n}]" for n in (0, 1)]
+    assert held == [
+        (0.8, "", "kept"),
+        *((0.6, case, "kept") for case in cases),
+        (0.0, "", "kept"),
+        (1.0, "", "kept"),
+    ]
+
+
+def test_a_case_below_its_share_fails_the_run_though_all_cases_together_reach_it(
+    run: Run, pytester: pytest.Pytester
+):
+    """As pytest has it: 5 of 5 and 3 of 5 are 8 of 10."""
+    result = run("""
+count = itertools.count()
+
+@pytest.mark.repeats(5, at_least=0.8)
+@pytest.mark.parametrize("case", "ab")
+def test_cases(expect, case):
+    expect(next(count) < 8, "right")
+""")
+    result.assert_outcomes(passed=1, failed=1)
+    with RunFile.open(kept(pytester)[0]) as found:
+        assert document(found)["verdict"] == "failed"
+
+
 def test_repeats_without_a_verdict_count_neither_way(run: Run):
     """Only where they could turn the verdict is it none; what is skipped or cannot be set up is told as it is."""
     result = run("""

@@ -22,6 +22,7 @@ from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import in_points, interval, p_value, points, rounded, share_within
 from evenhand.render.calibration_text import difference_words
 from evenhand.render.console import show
+from evenhand.render.document import document_head
 from evenhand.render.export import export
 from evenhand.render.outcome import outcome_lines
 from evenhand.render.requirements import requirement_lines
@@ -55,6 +56,14 @@ def printed(run: RunFile) -> str:
 def least_of(bound: float) -> tuple[Requirement, ...]:
     """That so large a share passes."""
     return (Requirement(PASSED, Bound(at_least=bound), (0,)),)
+
+
+async def test_the_document_says_which_share_of_trials_had_to_pass(make_run: Make):
+    """That of the requirements, where they have one; 1 only where nothing else is required."""
+    required = {0.5: least_of(0.5), None: (Requirement("q", Bound(at_least=0.9), (0,)),), 1.0: ()}
+    for share, requirements in required.items():
+        run = await make_run(trials(2, 1), requirements=requirements)
+        assert document_head(run)["configuration"]["pass_rate"] == share
 
 
 class TestAShareLiesInItsInterval:

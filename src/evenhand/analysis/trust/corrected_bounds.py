@@ -47,7 +47,7 @@ def corrected_misses(run: RunFile) -> list[CorrectedMiss]:
         miss
         for rate in judged_rates(run)
         for required in run.meta.requirements
-        if rate.variant in required.variants
+        if rate.variant in required.variants and not required.case
         for miss in _misses(run, required, rate)
     ]
 

@@ -129,6 +129,7 @@ class RunRequirement(Record, frozen=True, kw_only=True):
         float | None, Key("the upper bound", "the metric's", null="there is no upper bound")
     ]
     variant: Annotated[RunVariant | None, Key("the variant", null="no variant has the metric")]
+    case: Annotated[str, Key("the one case that it is about; empty for all")]
     state: Annotated[State, Key("`kept`, `missed` or `open`")]
     value: Annotated[
         float | None,
@@ -170,6 +171,7 @@ def requirement_rows(run: RunFile) -> list[RunRequirement]:
             at_least=one.requirement.bound.at_least,
             at_most=one.requirement.bound.at_most,
             variant=None if one.variant is None else variants[one.variant].names,
+            case=one.requirement.case,
             value=one.least if one.least == one.most else None,
         )
         for one in held(run)
@@ -180,7 +182,7 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
     """The share of trials that pass, in each column that has trials that count."""
     tallies: dict[int, dict[str, Tally]] = {variant: {} for variant in required.variants}
     for case in run.tallies():
-        if case.variant in tallies:
+        if case.variant in tallies and required.case in ("", case.case):
             tallies[case.variant][case.case] = case.tally
     groups = run.groups()
     for variant, counted in tallies.items():

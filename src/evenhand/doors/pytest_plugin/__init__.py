@@ -201,6 +201,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     from evenhand.doors.eval_sets.conditions import conditions_in
     from evenhand.doors.eval_sets.expect import Expect
     from evenhand.doors.eval_sets.models import calls_recorded
+    from evenhand.doors.pytest_plugin.repeats import least_of
     from evenhand.engine.process import own_process
     from evenhand.engine.strays import strays_told, trials_carried
     from evenhand.engine.trial import present
@@ -218,6 +219,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         item.stash.get(REPEAT, 0),
         cast("Provider | None", judges),
         conditions_in(item.function).asserts,
+        at_least=least_of(item),
     )
     item.stash[TRIAL] = trial
     thresholds = _thresholds(request.path.parent)
@@ -376,6 +378,9 @@ def pytest_runtest_makereport(
     if settled is not None:
         del item.stash[REPORTED]
         report.__dict__["evenhand"] = settled
+    session_run = item.config.stash.get(SESSION_RUN, None)
+    if session_run is not None and report.skipped and hasattr(report, "wasxfail"):
+        session_run.expected_to_fail(item.nodeid)
     return report
 
 

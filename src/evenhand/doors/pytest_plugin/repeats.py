@@ -45,6 +45,12 @@ def count_of(item: pytest.Item) -> int:
     return asked(mark)[0] if mark is not None else 1
 
 
+def least_of(item: pytest.Item) -> float:
+    """The share of its repeats that has to pass."""
+    mark = item.get_closest_marker("repeats")
+    return asked(mark)[1] if mark is not None else 1.0
+
+
 def run(item: pytest.Function, nextitem: pytest.Item | None, key: pytest.StashKey[int]) -> None:
     """Runs the repeats of a test, and reports them as one.
 

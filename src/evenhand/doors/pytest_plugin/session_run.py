@@ -15,6 +15,7 @@ import os
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +38,7 @@ from evenhand.core.expect import Expectation, Trial, share_passed
 from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import CassetteUse, PlannedTrial
 from evenhand.core.provider import Answer, Host, Provider, Request, says
+from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import PYTEST, RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.users_code import OURS, is_users
@@ -228,7 +230,8 @@ class SessionRun:
         self.notes: list[str] = []
         self._variants = {name: Variant(i, name, "") for i, name in enumerate(planned)}
         self._count = itertools.count()
-        self._settled = 0
+        self._least: dict[str, float] = {}
+        self._settled: Counter[tuple[int, str]] = Counter()
         self._asked: dict[int, Provider] = {}
         self._models = Roster(root, os.environ, project=Project())
         home = home_for(root)
@@ -288,6 +291,8 @@ class SessionRun:
         repeat: int,
         judge: Provider | None,
         asserts: str = "",
+        *,
+        at_least: float = 1.0,
     ) -> TestTrial:
         """The trial of a test that begins.
 
@@ -298,7 +303,9 @@ class SessionRun:
             repeat: From 0.
             judge: Who judges, for scorers that name nobody.
             asserts: A digest of what it asserts by itself; empty where that isn't known.
+            at_least: The share of its repeats that has to pass.
         """
+        self._least[test] = at_least
         row = replace(case, id=test) if case is not None else Case(test)
         variant = self._variants.get(function) or Variant(0, function, "")
 
@@ -355,8 +362,31 @@ class SessionRun:
             # After a StoreError nothing more can be written to the run's file.
             if not isinstance(error, StoreError):
                 await self._journal.settle(result)
-        self._settled += 1
+        self._settled[result.variant, result.case] += 1
         return result
+
+    def expected_to_fail(self, test: str) -> None:
+        """Notes that a test failed as its marker `xfail` says: pytest does not mind."""
+        if test in self._least:
+            self._least[test] = 0.0
+
+    def _requirements(self) -> tuple[Requirement, ...]:
+        """What its tests have to reach; nothing where all repeats of each have to pass."""
+        if all(self._least[test] == 1 for _, test in self._settled):
+            return ()
+        tests: dict[int, list[str]] = {}
+        for variant, test in self._settled:
+            tests.setdefault(variant, []).append(test)
+        required: list[Requirement] = []
+        for variant, of_it in tests.items():
+            shares = {self._least[test] for test in of_it}
+            # That all trials pass is the same of a test as a whole and of each of its cases.
+            by_case = len(of_it) > 1 and shares != {1.0}
+            required += [
+                Requirement(PASSED, Bound(self._least[test]), (variant,), test if by_case else "")
+                for test in (of_it if by_case else of_it[:1])
+            ]
+        return tuple(required)
 
     def late(self, trial: LiveTrial | None = None) -> list[str]:
         """What came to light about a test, or any, after it had been settled; each is told once."""
@@ -399,10 +429,15 @@ class SessionRun:
         await asyncio.gather(*closing, return_exceptions=True)
         self._cache.close()
         self._host.close()
-        journal = self._journal
+        journal, settled = self._journal, self._settled
+        journal.meta = replace(
+            journal.meta,
+            repeats=max(settled.values(), default=1),
+            requirements=self._requirements(),
+        )
         if not interrupted:  # an interrupted run stays short of its plan, and has no verdict
             # A worker had a part of the tests; --maxfail ended the session before all were run.
-            journal.meta = replace(journal.meta, planned=self._settled, case_count=self._settled)
+            journal.meta = replace(journal.meta, planned=settled.total(), case_count=len(settled))
         await journal.finish("interrupted" if interrupted else "finished")
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:

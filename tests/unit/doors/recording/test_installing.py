@@ -34,6 +34,7 @@ from botocore.credentials import Credentials
 from evenhand import EvalSet, Expect, run
 from evenhand.core.errors import UsageError
 from evenhand.core.own_requests import by_the_run
+from evenhand.core.scripted import scripted_at
 from evenhand.doors import recording
 from evenhand.doors.recording.transport import PASSED
 from evenhand.doors.recording.wrapping.recorder import Replaced, answers_urllib3, recorders
@@ -384,6 +385,23 @@ def test_what_cannot_be_recorded_is_named_and_refused_with_a_budget(
     refused = settle(by_urllib, fake.url, tmp_path, max_cost_usd=1.0)
     assert refused.totals().errors == 1
     assert "can't be recorded" in refused.trials()[0].reason
+    assert fake.ledger.total == 1
+
+
+@pytest.mark.parametrize("ask", [by_urllib, plain_on_the_loop])
+def test_an_offline_run_sends_nothing_that_it_cannot_record_but_to_its_script(
+    ask: Ask, fake: FakeProvider, tmp_path: Path
+) -> None:
+    """With a network, a model would have been asked, and paid for."""
+    with FakeProvider(Script([Rule(("return",), "Within 30 days.")])) as model:
+        with scripted_at(fake.url):
+            refused = settle(ask, model.url, tmp_path)
+            answered = settle(ask, fake.url, tmp_path)
+        assert model.ledger.total == 0
+    assert refused.totals().errors == 1
+    assert "was not sent as the run is offline: POST 127.0.0.1" in refused.trials()[0].reason
+    assert told(refused)[0].startswith("1 call to models bypassed the recorder, and was not sent")
+    assert answered.passed
     assert fake.ledger.total == 1
 
 

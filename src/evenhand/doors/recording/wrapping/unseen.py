@@ -1,6 +1,6 @@
 """Ways to a model that can't be recorded: each is watched, so that a run names what went there.
 
-A run that replays or has a budget doesn't let such a call go.
+A run that replays, is offline or has a budget doesn't let such a call go.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def watch_http_client(library: Any) -> list[Replaced]:
             if recorder_here() is not None and not type(self).__module__.startswith(_OF_URLLIB3):
                 whole = url if "://" in url else f"https://{self.host}{url}"
                 if method == "POST" and may_be_meant(method, whole):
-                    _note(f"POST {self.host}{urlsplit(url).path} (through http.client)")
+                    port = "" if self.port in (80, 443) else f":{self.port}"
+                    _note(f"POST {self.host}{port}{urlsplit(url).path} (through http.client)")
             return before(self, method, url, *args, **more)
 
         return putrequest
