@@ -77,7 +77,7 @@ def call(
 
     def go(*words: str, code: int = 0) -> dict[str, Any]:
         with pytest.raises(SystemExit) as ended:
-            main([*words, "--json", "--no-progress"])
+            main([*words, "--json", *([] if words[0] == "import" else ["--no-progress"])])
         printed = capsys.readouterr()
         assert ended.value.code == code, printed
         return json.loads(printed.out) if printed.out else {"error": printed.err}
@@ -247,7 +247,8 @@ def plain(reply: str, wanted: str, returns: str = "return output") -> str:
 
 def fresh(folder: Path, *words: str) -> str:
     """What a command prints in a process of its own, which imports the code as it is now."""
-    command = [sys.executable, "-m", "evenhand", *words, "--no-progress"]
+    command = [sys.executable, "-m", "evenhand", *words]
+    command += [] if words[0] == "export" else ["--no-progress"]
     ended = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )
@@ -285,6 +286,54 @@ def test_outputs_that_changed_code_makes_are_told_and_are_no_difference_of_the_j
     assert "2 of 8 outputs differ\n" in text
     assert "c1, c3. The application's code changed: eval shop: answers" in text
     assert "the same outputs" not in text
+
+
+def test_a_regraded_run_that_is_regraded_still_has_the_same_outputs(tmp_path: Path):
+    """However often: nothing is concluded from a difference, and the title says why."""
+    file = tmp_path / "a_evals.py"
+    file.write_text(plain("text", "text 1"))
+    fresh(tmp_path, "run", "a_evals.py")
+    for _ in range(3):
+        text = fresh(tmp_path, "regrade", "latest", "--with", "a_evals.py")
+        assert ", the same outputs\n" in text
+        assert "the outputs are the same ones" in text
+        assert "p = " not in text
+
+
+def test_stored_outputs_without_calls_are_regraded_as_often_as_one_likes(
+    fake: FakeProvider, call: Call, tmp_path: Path
+):
+    """The judge's calls of the first regrading are no calls of the model under evaluation."""
+    rubric = "[{type: llm-rubric, value: is kind}]"
+    file = tmp_path / "promptfooconfig.yaml"
+    file.write_text(CONFIG.replace("[{type: contains, value: Answer}]", rubric))
+    first = call("run", ".")
+    fresh(tmp_path, "export", first["run"]["id"], "--to", "results.json")
+    for part in (tmp_path / ".evenhand" / "runs").iterdir():
+        part.unlink()
+    call("import", "results.json")
+    for _ in range(2):
+        before = len(fake.requests)
+        graded = call("regrade", "latest", "--with", ".", "--no-cache")
+        assert outputs(graded["run"]) == outputs(first)
+        assert models(fake)[before:] == ["judge-x"] * 4
+
+
+def test_a_run_of_other_cases_is_named_and_no_option_that_nobody_gave(
+    fake: FakeProvider, call: Call, tmp_path: Path
+):
+    """Of a promptfoo file and of an eval set."""
+    for folder, word in (("a", "one"), ("b", "zz")):
+        (tmp_path / folder).mkdir()
+        text = CONFIG.replace("{q: one}", f"{{q: {word}}}").replace("  - {vars: {q: two}}\n", "")
+        (tmp_path / folder / "promptfooconfig.yaml").write_text(text)
+    (tmp_path / "c_evals.py").write_text(plain("text", "text"))
+    call("run", "a", code=1)
+    for path in ("b", "c_evals.py"):
+        said = call("regrade", "latest", "--with", path, code=5)["error"]
+        assert f"has none of the cases of {path}" in said
+        assert "--filter-failing" not in said
+        assert "election" not in said
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,9 @@ LAST = Range(1, 10**6, whole=True)
 def history(path: str | None, last: int, as_json: bool) -> int:
     """Show the runs of PATH, oldest first: pass rate with its 95 % interval, cost and latency.
 
-    PATH is a folder, a config or a remote. Default: all runs in and below the current folder. Lines between the runs
-    say where the judge, the data, the prompt, the model or your code changed. Probes and checks of canaries are left
-    out.
+    PATH is a folder, a config or a remote. Default: all runs of this folder and of the folders above and below it.
+    Lines between the runs say where the judge, the data, the prompt, the model or your code changed. Probes and checks
+    of canaries are left out.
     """
     from evenhand.analysis.history.history import history as read_history
     from evenhand.core.errors import UsageError

@@ -19,7 +19,7 @@ from evenhand.cli.run_and_report import notified, safe_text, settled
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
 from evenhand.cli.streams import print_run, printing, say_json, tell
 from evenhand.core.document import Key, as_object
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import NothingSelected, UsageError
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
@@ -78,7 +78,13 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
             )
         request = _request(path, file, offline=offline)
         settings = replace(settings_for(request, session), replay=outputs, regrades=True)
-        finished, plan = settled(request, settings, None, session)
+        try:
+            finished, plan = settled(request, settings, None, session)
+        except NothingSelected as error:  # nobody chose cases but the run
+            raise NothingSelected(
+                f"{outputs.header.name} has none of the cases of {path}",
+                hint="Name a run of these cases, or with --with what that run is of.",
+            ) from error
     with RunFile.open(finished.path) as graded:
         comparison = _compared(file, finished.path)
         if session.as_json:
@@ -91,8 +97,9 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
                 from evenhand.core.wording.words import put
 
                 with printing():
-                    outputs = comparison.outputs.title if comparison.outputs else ""
-                    title = f"{comparison.first} → {comparison.second}, {outputs}"
+                    title = f"{comparison.first} → {comparison.second}"
+                    if comparison.outputs:
+                        title += f", {comparison.outputs.title}"
                     put(sys.stdout, f"\n{title}\n\n{comparison}\n")
         word = verdict_of(graded)
         code = exit_code(word, finished.ending.status, finished.ending.signal, session)

@@ -141,8 +141,8 @@ class RunMeta(Record, frozen=True):
     def is_scripted(self) -> bool:
         """Whether models and judges answered from a script: `--offline`, of the evals or of a study of them."""
         # A study keeps its own options beside those of the evals that it is about.
-        options = (one for one in self.settings.values() if isinstance(one, Mapping))
-        return any(one.get("offline") is True for one in options)
+        parts = self.settings.values()
+        return any(one.get("offline") is True for one in parts if isinstance(one, Mapping))
 
     @property
     def can_resume(self) -> bool:

@@ -10,6 +10,7 @@ from evenhand.analysis.summaries.column_names import in_ranges
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.scripted import A_RULE_SAID_SO, NO_RULE
+from evenhand.core.wing import parts
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import clip, columns, count, folded, number, safe, short_id
 from evenhand.render.command_words import typed_for
@@ -81,7 +82,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         listed = f": evenhand show {short_id(run.meta.id)} --where status:fail"
         whole = (f"{rest}{listed}", rest)
         lines.append(ink(next((one for one in whole if columns(one) <= width), rest), "dim"))
-    return [*lines, *_errors(run, grid, width, ink)]
+    return [*lines, *error_lines(run, grid, width, ink)]
 
 
 def _alike(run: RunFile, grid: Grid, apart: Sequence[int]) -> dict[str, list[TrialResult]]:
@@ -125,7 +126,7 @@ def _where(grid: Grid, trials: Sequence[TrialResult], width: int) -> str:
     return f"{start}{', '.join(listed) or next(reversed(names))}{more}"
 
 
-def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
+def error_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     """Errors by what went wrong: the first of each kind, how many more, and what to do about it."""
     groups: dict[tuple[str, str, str], list[TrialResult]] = {}
     read = 0
@@ -165,12 +166,14 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
     errors = [trial.error for trial in trials if trial.error]
     if not errors or len(errors) < len(trials):
         return ""
+    study = any(key in run.meta.settings for key in parts("studies"))  # no `evenhand run` makes it
     if run.meta.is_scripted and all(map(_is_of_script, errors)):
-        return f"correct offline.jsonl, then evenhand run{typed_for(run.meta)}"
+        again = f"evenhand resume {name}" if study else f"evenhand run{typed_for(run.meta)}"
+        return f"correct offline.jsonl, then {again}"
     # What a vendor refused with a status of 4xx would be refused again.
     if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
         return f"evenhand show {name} --where status:error, then change what is sent, and run again"
-    if all(error.slug in _IN_FILES for error in errors):
+    if not study and all(error.slug in _IN_FILES for error in errors):
         again = f"correct it, then evenhand run{typed_for(run.meta)}"
         # Code may raise because something was away for a while; a mistake in how it is written stays.
         passing = any(error.slug == "code" and _DEBUGGER not in error.message for error in errors)

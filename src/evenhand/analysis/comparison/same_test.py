@@ -29,7 +29,7 @@ from evenhand.core.score import Scale
 from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, safe, short_id
-from evenhand.engine.replay.summary import replayed
+from evenhand.engine.replay.summary import outputs_of
 from evenhand.store.measured import LOWER
 from evenhand.store.runfile import RunFile
 
@@ -124,11 +124,7 @@ def judged_again(first: RunMeta, second: RunMeta) -> bool:
     # Two columns of one run: each has outputs of its own.
     if first.id == second.id:
         return False
-    sources = [
-        source.run if (source := replayed(meta)) and source.regrades else meta.id
-        for meta in (first, second)
-    ]
-    return sources[0] == sources[1]
+    return outputs_of(first) == outputs_of(second)
 
 
 def other_evals(first: Variant, second: Variant) -> str:

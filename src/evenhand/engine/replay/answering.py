@@ -13,6 +13,7 @@ What is left is an error that names the nearest recording (see `likeness`); or i
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,8 @@ _WHOM: Mapping[CallRole, str] = {
     "setup": "set-up ",
     "simulator": "simulated user ",
 }
+_MARK = re.compile(rb"<[\w-]+ ([0-9a-f]{12})>")
+"""What begins a text in a judge's prompt."""
 CANDIDATES = 40
 """Requests of other trials that a miss is compared with: those of about its size."""
 
@@ -417,7 +420,9 @@ def difference(recorded: bytes, now: bytes) -> Difference | None:
 
     Texts of the conversation come before settings, as they stand in the body.
     """
-    before, after = dict(_values(recorded)), dict(_values(now))
+    before, after = dict(_values(recorded)), dict(_values(_marked_as(recorded, now)))
+    if before == after:
+        after = dict(_values(now))
     paths = [
         path
         for path in dict.fromkeys((*after, *before))
@@ -434,6 +439,14 @@ def difference(recorded: bytes, now: bytes) -> Difference | None:
         at = _first_unlike(old, new)
         return Difference(name, at + 1, _around(old, new, at), _around(new, old, at), more)
     return Difference(name, 0, _whole(old), _whole(new), more)
+
+
+def _marked_as(recorded: bytes, now: bytes) -> bytes:
+    """A request with the marks of a recorded one: they come of a judge prompt's texts, and change with them."""
+    marks = (dict.fromkeys(_MARK.findall(one)) for one in (recorded, now))
+    for before, after in zip(*marks, strict=False):
+        now = now.replace(after, before)
+    return now
 
 
 def _values(identity: bytes) -> Iterator[tuple[str, object]]:

@@ -21,8 +21,10 @@ from evenhand.core.provider import Provider, Request
 from evenhand.core.run import CallEnd, CallStart, ToolRecord, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.engine.replay.answering import Replay, replay_record
+from evenhand.engine.replay.summary import outputs_of
 from evenhand.providers.app_call import AppCall
 from evenhand.store.recordings import Recordings, variant_ids
+from evenhand.store.runfile import RunFile
 
 if TYPE_CHECKING:
     from evenhand.engine.trial import LiveTrial
@@ -103,7 +105,8 @@ class Regrade(Replay):
         if place is None or isinstance(provider, AppCall) or start.role in ("judge", "simulator"):
             return None
         result = self.recordings.trial(place)
-        if result is None or result.output is None or self.recordings.of_trial(place):
+        called = any(call.role != "judge" for call in self.recordings.of_trial(place))
+        if result is None or result.output is None or called:
             return None
         # Variables may be references, too: of other ones, a prompt with the same text made none.
         parts = _other_parts(trial, result)
@@ -154,6 +157,9 @@ class Regrade(Replay):
         del others
         record = replay_record([self.recordings.header], asks=False)
         record["replay"]["regrades"] = True
+        with RunFile.open(self.recordings.header.file) as graded:
+            if (first := outputs_of(graded.meta)) != graded.meta.id:
+                record["replay"]["first"] = first
         return record
 
     def _number(self, trial: int, what: str) -> int:

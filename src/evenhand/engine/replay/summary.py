@@ -24,6 +24,7 @@ class Replayed(Record, frozen=True, kw_only=True):
         asks: What was not recorded was asked.
         regrades: Judges were asked, about the recorded outputs.
         more: How many further cassettes there are.
+        first: Where `run` was itself regraded, the id of the run whose outputs it has; else empty.
     """
 
     run: str
@@ -33,6 +34,7 @@ class Replayed(Record, frozen=True, kw_only=True):
     asks: bool
     regrades: bool = False
     more: int = 0
+    first: str = ""
 
     @property
     def name(self) -> str:
@@ -57,7 +59,14 @@ def replayed(meta: RunMeta) -> Replayed | None:
         asks=bool(values.get("asks")),
         regrades=bool(values.get("regrades")),
         more=len(values.get("more") or ()),
+        first=str(values.get("first") or ""),
     )
+
+
+def outputs_of(meta: RunMeta) -> str:
+    """The id of the run whose outputs a run has: its own, or the one where regrading began."""
+    source = replayed(meta)
+    return (source.first or source.run) if source and source.regrades else meta.id
 
 
 def replay_line(run: RunFile) -> str:

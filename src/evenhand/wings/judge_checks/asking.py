@@ -68,8 +68,6 @@ class ProbeBody(Record, frozen=True, kw_only=True):
         if self.rests_on is not None and trial.kept(self.rests_on) != "fail":
             return None
         live = cast("LiveTrial", trial)
-        if self.tells or self.rests_on is not None:
-            live.mark({SWAPPED: True})
         question = AskedAgain(self.run, self.planned, self.metric, self.item.names, self._attacked)
         expectations = await question.expectations(live)
         if self.tells:
@@ -84,7 +82,10 @@ class ProbeBody(Record, frozen=True, kw_only=True):
         text = self.attack.make(answer, criteria_of(expectation.scorer), self.turn)
         scorer = Shown(expectation.scorer, text)
         label = expectation.label or label_of(expectation.scorer)
-        return replace(expectation, value=text, scorer=scorer, label=label)
+        metadata = expectation.metadata
+        if self.tells:
+            metadata = {**metadata, SWAPPED: True}
+        return replace(expectation, value=text, scorer=scorer, label=label, metadata=metadata)
 
 
 class AskedAgain(Record, frozen=True):
@@ -230,11 +231,11 @@ class ProbedTrial:
 def judge_holds(outcomes: Sequence[Outcome]) -> Verdict:
     """The rule for attacks: the trial passes where the judge fails the answer.
 
-    Without an outcome nothing applied: the answer was no bad one.
+    Without an outcome nothing applied: the answer was no bad one. Neither is one of another case that the judge passes.
     """
-    if not outcomes:
-        return Verdict("not_applicable", None, "the judge passes the answer without an attack")
     state = state_of(outcomes)
+    if not outcomes or (state == "pass" and any(SWAPPED in one.metadata for one in outcomes)):
+        return Verdict("not_applicable", None, "the judge passes the answer without an attack")
     reason = next((o.reason for o in outcomes if o.outcome == state), "")
     if state == "fail":
         return Verdict("pass", 1.0, reason)

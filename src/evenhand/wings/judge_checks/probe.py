@@ -25,7 +25,7 @@ SCHEMA = "evenhand.probe/1"
 ATTACK = "attack"
 CONTROL = "control"
 SWAPPED = "probe: an answer to another case"
-"""In the metadata of a trial, whether its answer is a right one of another case."""
+"""In the metadata of an outcome, whether it is of a right answer to another case, which a pass leaves out."""
 AT_MOST = 0.05
 
 ProbeVerdict = Literal["fooled", "held", "undecided"]
@@ -168,21 +168,19 @@ class ProbedKind(MutableRecord, kw_only=True):
         """Counts a trial, unless its judge was asked the same before."""
         keys = tuple(sorted({key for o in trial.outcomes for key, _ in o.rests_on}))
         question: object = keys or (trial.case, str(trial.output))
-        if trial.outcome != "not_applicable":
+        if keys or trial.outcome != "not_applicable":
             if question in self._asked:
                 return
             self._asked.add(question)
         outcome = _reversed(trial.outcome) if not self.control else trial.outcome
-        if outcome == "pass" and self.kind == NONE and trial.metadata.get(SWAPPED):
-            self.left_out += 1  # under this metric, another case's answer is a good one
-        elif outcome == "pass":
+        if outcome == "pass":
             self.passed += 1
         elif outcome == "fail":
             self.failed += 1
         elif outcome == "error":
             self.errors += 1
         else:
-            self.left_out += 1
+            self.left_out += 1  # under this metric, another case's answer is a good one
 
     def attack_row(self, at_most: float) -> ProbeKind:
         """The results of an attack, or of answers without one."""

@@ -342,6 +342,11 @@ class JudgeTryout(MutableRecord, kw_only=True):
         """Whether all variants were asked about all outputs."""
         return all(len(one.verdicts) == self.labels for one in self.variants)
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether none is ahead, but one gave no verdict at all on the half that chooses: it could be better."""
+        return self.best is None and any(one.difference is None for one in self.choosing)
+
     def size(self, half: str) -> int:
         """How many outputs a half has."""
         return sum(item.half == half for item in self.judge.items)
@@ -354,7 +359,7 @@ class JudgeTryout(MutableRecord, kw_only=True):
     @property
     def verdict(self) -> TryoutVerdict:
         """The verdict on the judge's variants."""
-        if not self.enough or not self.complete:
+        if not self.enough or not self.complete or self.unanswered:
             return "no verdict"
         if self.best is None:
             return "no variant is better"

@@ -203,7 +203,8 @@ def _tried(run: RunFile, metric: JudgedMetric, seed: int) -> TriedJudge:
         )
         for trial in run.at(sorted(people))
     )
-    return TriedJudge(metric.metric, metric.model, per_verdict(run, metric)[1], items)
+    cost = None if run.meta.is_scripted else per_verdict(run, metric)[1]
+    return TriedJudge(metric.metric, metric.model, cost, items)
 
 
 def halves_of(cases: Mapping[str, bool], metric: str, seed: int) -> dict[str, str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from tests.runs import Make, result
 
 from evenhand.core.run import Judged, TrialResult
@@ -11,7 +12,6 @@ from evenhand.wings.judge_checks.commands.probe import probe_lines
 from evenhand.wings.judge_checks.probe import (
     ATTACK,
     CONTROL,
-    SWAPPED,
     ProbedKind,
     probe_of,
     probed_axes,
@@ -90,7 +90,7 @@ async def test_a_probe_is_read_from_its_run(make_run: Make):
     """Identical questions count once, what was no bad answer not at all, and errors beside the rest."""
     trials = [
         asked(0, 0, ok=True),
-        asked(1, 0, ok=False, metadata={SWAPPED: True}),
+        replace(asked(1, 0, ok=False), outcome="not_applicable"),
         asked(2, 1, ok=False),
         asked(3, 1, ok=False, key="key 2"),
         asked(4, 1, ok=True),

@@ -132,7 +132,10 @@ def test_answers_of_other_cases_are_attacked_only_where_the_judge_fails_them(tmp
         lambda p: f"Answer {p.text.split()[-1]} is right, as I said before: really.", id="subject"
     )
     probe, file = probed(plan_for(judge_that(strict), subject=fine), tmp_path)
+    (column,) = (one.index for one in file.meta.variants if one.axes["kind"] == "none")
+    left_out = [trial.outcome for trial in file.trials() if trial.variant == column]
     file.close()
+    assert set(left_out) == {"not_applicable"}, "`show` counts none of them as a failure"
     kinds = by_kind(probe)
     assert (kinds["none"].items, kinds["none"].left_out) == (0, 20)
     assert (kinds["praise"].items, kinds["praise"].left_out) == (0, 20)

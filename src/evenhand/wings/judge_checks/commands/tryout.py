@@ -24,7 +24,7 @@ from evenhand.cli.study import (
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
-from evenhand.core.wording.ink import width_of
+from evenhand.core.wording.ink import Ink, width_of
 from evenhand.core.wording.words import (
     clip,
     count,
@@ -199,28 +199,39 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
 
 
 def report_tryout(file: Path, *, as_json: bool) -> int:
-    """Prints what a tryout came to. It is no gate: whatever that is, the exit code is 0."""
+    """Prints what a tryout came to, and returns the exit code. It is no gate: only that nothing came of it counts."""
+    from evenhand.analysis.summaries.grid import Grid
+    from evenhand.cli.exits import NO_VERDICT, PASSED
+    from evenhand.render.failures import error_lines, remedy
     from evenhand.store.run_lookup import called
     from evenhand.wings.judge_checks.tryout import tryout_of
 
     with RunFile.open(file) as run_file:
         tryout = tryout_of(run_file)
-        cost = spent(tryout.cost_usd, scripted=run_file.meta.is_scripted)
+        scripted, grid = run_file.meta.is_scripted, Grid(run_file)
+        unanswered = any(judge.unanswered for judge in tryout.judges)
+        name = called(Path.cwd(), file)
+        errors = error_lines(run_file, grid, width_of(sys.stdout), Ink(on=False))
+        resumed = (remedy(run_file, grid, name) or f"evenhand resume {name}") if unanswered else ""
     if as_json:
         say_json(tryout.document())
     else:
-        say_lines(tryout_lines(tryout))
+        say_lines(tryout_lines(tryout, scripted=scripted))
+        say_lines([*errors, ""] if errors else [])
         with printing():
             verdicts = {judge.verdict for judge in tryout.judges}
-            following = f"evenhand view {called(Path.cwd(), file)}"
-            if "no verdict" in verdicts and all(judge.complete for judge in tryout.judges):
+            following = f"evenhand view {name}"
+            if resumed:
+                following = resumed
+            elif "no verdict" in verdicts and all(judge.complete for judge in tryout.judges):
                 following = _label_more(tryout.run)
             elif "confirmed" in verdicts:
                 following = "name the winner as your judge, then evenhand run, label and calibrate"
             elif "not confirmed" in verdicts:
                 following = f"{_label_more(tryout.run)}, and try again with more labels"
+            cost = spent(tryout.cost_usd, scripted=scripted)
             tell(f"{count(tryout.calls, 'call')}, {cost}; next: {following}")
-    return 0
+    return NO_VERDICT if unanswered else PASSED
 
 
 def _label_more(run: str) -> str:
@@ -247,13 +258,17 @@ def study(meta: RunMeta, file: Path) -> Study:
 _NAME = 28
 
 
-def tryout_lines(tryout: Tryout) -> Iterator[str]:
-    """A block of lines for each judge: the verdict, and a table of its variants."""
+def tryout_lines(tryout: Tryout, *, scripted: bool = False) -> Iterator[str]:
+    """A block of lines for each judge: the verdict, and a table of its variants.
+
+    Args:
+        scripted: A script answered, so that no verdict has a price.
+    """
     for judge in tryout.judges:
         yield f"{safe(judge.judge.metric)} · judged by {safe(judge.judge.model)}"
         yield from _wrapped(f"{judge.verdict}: {_why(judge)}", 2)
         yield ""
-        yield from _rates(judge)
+        yield from _rates(judge, scripted=scripted)
         yield ""
         yield from _differences(judge)
         yield ""
@@ -268,6 +283,16 @@ def _why(judge: JudgeTryout) -> str:
             f"{count(judge.labels, 'label')} are too few: it takes {FEWEST} or more, so that each half has"
             f" {FEWEST // 2}"
         )
+    if judge.unanswered:
+        silent = [
+            f"'{safe(one.name)}'"
+            for one, compared in zip(judge.variants, judge.choosing, strict=True)
+            if compared.difference is None
+        ]
+        none = (
+            f"{' and '.join(silent)} gave none on the {judge.size(CHOOSING)} outputs used to choose"
+        )
+        return f"{none}, so whether that is better isn't known"
     if judge.winner is None or judge.confirmation is None:
         return (
             f"on the {judge.size(CHOOSING)} outputs used to choose, no variant agrees with people more often than"
@@ -296,7 +321,7 @@ def _could_show(compared: Comparison, outputs: int) -> str:
     return f"{outputs} outputs show a difference of {smallest} four times in five"
 
 
-def _rates(judge: JudgeTryout) -> Iterator[str]:
+def _rates(judge: JudgeTryout, *, scripted: bool) -> Iterator[str]:
     """How each one stands to people, on all labelled outputs."""
     labels = f"on all {count(judge.labels, 'label')}"
     rates = "  ".join(f"{name:<16}" for name in ("agrees", "TPR", "TNR"))
@@ -304,7 +329,9 @@ def _rates(judge: JudgeTryout) -> Iterator[str]:
     for one in (judge.today, *judge.variants):
         cells = [_name(one), *(padded(rate_or_dash(x), 16) for x in (one.agrees, one.tpr, one.tnr))]
         width = "–" if one.half_width is None else f"±{percent(one.half_width)}"
-        cost = "–" if one.per_verdict_usd is None else money(one.per_verdict_usd)
+        cost = "scripted" if scripted else "–"
+        if one.per_verdict_usd is not None:
+            cost = money(one.per_verdict_usd)
         yield f"  {'  '.join(cells)}  {width:<9}  {cost:<11}  {one.errors or ''}".rstrip()
     for one in judge.variants:
         if one.cascade is not None:
