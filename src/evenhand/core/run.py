@@ -140,9 +140,8 @@ class RunMeta(Record, frozen=True):
     @property
     def is_scripted(self) -> bool:
         """Whether models and judges answered from a script: `--offline`, of the evals or of a study of them."""
-        # A study keeps its own options beside those of the evals that it is about.
-        asked = (one for one in self.settings.values() if isinstance(one, Mapping))
-        return any(one.get("offline") is True for one in asked)
+        tables = self.settings.values()
+        return any(isinstance(one, Mapping) and one.get("offline") is True for one in tables)
 
     @property
     def can_resume(self) -> bool:
