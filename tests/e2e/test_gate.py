@@ -166,12 +166,14 @@ def test_what_cannot_be_decided_is_undecided_unless_it_is_said_what_that_counts_
     assert "no case was repeated" in advice
     passed, failed = folder.gate("--undecided", "pass"), folder.gate("--undecided", "fail")
     assert (passed.code, failed.code) == (0, 1)
-    assert "undecided counts as pass" in passed.err
+    assert "undecided counts as pass, by --undecided\n" in passed.err
     assert folder.gate("--json", "--undecided", "pass").document["verdict"] == "undecided"
     (folder.path / "pyproject.toml").write_text(
         '[tool.evenhand.gate]\nbaseline = "b.evn"\nmargin = 0.05\nundecided = "fail"\n'
     )
-    assert folder.run("gate", "--offline", "--no-progress").code == 1
+    by_project = folder.run("gate", "--offline", "--no-progress")
+    assert by_project.code == 1
+    assert "undecided counts as fail, by the project's gate.undecided\n" in by_project.err
     assert folder.gate("--undecided", "pass").code == 0
 
 
@@ -573,7 +575,9 @@ def test_a_config_says_what_its_gate_goes_by(folder: Folder):
     ended = folder.run(*words)
     assert (ended.code, ended.document["margin"]) == (0, 0.2)
     assert folder.run(*words, "--margin", "0.3").document["margin"] == 0.3
-    assert folder.run(*words, "--margin", "0.01").code == 1, "undecided counts as a failure"
+    strict = folder.run(*words, "--margin", "0.01")
+    assert strict.code == 1, "undecided counts as a failure"
+    assert "undecided counts as fail, by the gate of the config or eval set\n" in strict.err
 
 
 def test_what_a_config_says_wrongly_of_its_gate_is_said_at_once(folder: Folder):

@@ -161,8 +161,15 @@ def gate(
             settings = replace(settings, replay=replay, replay_asks=replaying.asks)
 
         def decided_by(plan: Plan) -> Gating:
-            terms = request.terms.over(terms_of(plan, request.terms)).over(project)
-            gating = Gating.of(request, terms)
+            files = terms_of(plan, request.terms)
+            terms = request.terms.over(files).over(project)
+            origins = {
+                "--undecided": request.terms.undecided,
+                "the gate of the config or eval set": files.undecided,
+                "the project's gate.undecided": project.undecided,
+            }
+            by = next((origin for origin, word in origins.items() if word), "")
+            gating = Gating.of(replace(request, undecided_by=by), terms)
             if options["budget"] is not None:
                 gating.spend(plan, options["budget"])
             return gating
@@ -232,7 +239,7 @@ def _report(ended: _Ended, request: GateRequest, session: Session) -> int:
     outcome = ended.outcome
     if request.file is not None:
         _write(request.file, outcome)
-    code = _printed(outcome, session, ended.terms.undecided, ended.signal)
+    code = _printed(ended, session)
     if outcome.run and outcome.status not in ("finished", "decided"):
         if ended.why:
             tell(ended.why)
@@ -264,6 +271,7 @@ class _Ended(Record, frozen=True, kw_only=True):
     Attributes:
         outcome: What it came to.
         terms: What it went by.
+        undecided_by: See `GateRequest`.
         signal: The signal that stopped its run; 0 for none.
         broken: Whether parts of its files are broken.
         file: Its run's; None where nothing was run.
@@ -272,6 +280,7 @@ class _Ended(Record, frozen=True, kw_only=True):
 
     outcome: Gate
     terms: GateTerms
+    undecided_by: str = ""
     signal: int = 0
     broken: bool = False
     file: Path | None = None
@@ -407,6 +416,7 @@ def _run(
     return _Ended(
         outcome=outcome,
         terms=gating.terms,
+        undecided_by=gating.request.undecided_by,
         signal=ending.signal,
         broken=broken,
         file=finished.path,
@@ -468,19 +478,21 @@ def _write(file: Path, gate: Gate) -> None:
         ) from error
 
 
-def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 0) -> int:
+def _printed(ended: _Ended, session: Session) -> int:
     """Prints a gate; with what it exits."""
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
     from evenhand.render.gate import document, lines
 
-    code = code_for_gate(gate, signal, undecided or "")
+    gate, undecided = ended.outcome, ended.terms.undecided
+    code = code_for_gate(gate, ended.signal, undecided)
     if session.as_json:
         say_json(document(gate))
     else:
         text = lines(gate, Ink(takes_colors(sys.stdout)), width_of(sys.stdout))
         say_lines([*text, f"saved as {short_id(gate.run)}"] if gate.run else text)
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
-        tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
+        by = f", by {ended.undecided_by}" if ended.undecided_by else ""
+        tell(f"undecided counts as {undecided}{by}")
     elif gate.verdict == "undecided" and undecided == "pass":
         tell(f"undecided does not count as pass here: {gate.never_passes}")
     return code

@@ -32,6 +32,7 @@ class GateRequest(Record, frozen=True, kw_only=True):
         offline_in_ci: Scripted replies are allowed where CI is set.
         to: The file that the result is written to as well; empty for none.
         digest: The baseline's, once it has been read.
+        undecided_by: What says what *undecided* counts as; empty where nothing does.
     """
 
     terms: GateTerms
@@ -43,6 +44,7 @@ class GateRequest(Record, frozen=True, kw_only=True):
     offline_in_ci: bool = False
     to: str = ""
     digest: str = ""
+    undecided_by: str = ""
 
     @staticmethod
     def again(meta: RunMeta) -> GateRequest:

@@ -56,17 +56,37 @@ def with_advice(
 
 
 class _About(NamedTuple):
-    """What a trial of each variant takes, and by metric how its judge's verdicts on the same output vary."""
+    """What a trial takes with those of the other variants, and by metric how a judge's verdicts on one output vary."""
 
     costs: Mapping[str, TrialCost]
     judges: Mapping[str, Part]
 
 
 def _costs(run: RunFile) -> dict[str, TrialCost]:
-    """By variant, of its trials that were run: those taken from the baseline asked nothing."""
+    """By variant, of a trial of each variant of its eval: a further case is asked of all of them.
+
+    Trials taken from the baseline asked nothing.
+    """
     run_anew = Counter(trial.variant for trial in run.trials() if not trial.taken)
-    names = column_names(run.meta.variants)
-    return {name: trial_cost(run, {j: run_anew[j]}) for j, name in enumerate(names)}
+    variants = run.meta.variants
+    alone = [trial_cost(run, {j: run_anew[j]}) for j in range(len(variants))]
+    evals: dict[str, TrialCost] = {}
+    for variant, cost in zip(variants, alone, strict=True):
+        evals[variant.eval] = _both(evals.get(variant.eval, NO_CALLS), cost)
+    return {
+        name: evals[variant.eval]
+        for name, variant in zip(column_names(variants), variants, strict=True)
+    }
+
+
+NO_CALLS = TrialCost(0.0, 0.0)
+
+
+def _both(one: TrialCost, two: TrialCost) -> TrialCost:
+    """Of two trials together; what asked nothing has no price that isn't known."""
+    prices = [cost.usd for cost in (one, two) if cost.calls]
+    known = [usd for usd in prices if usd is not None]
+    return TrialCost(one.calls + two.calls, math.fsum(known) if len(known) == len(prices) else None)
 
 
 def _judges(run: RunFile) -> dict[str, Part]:

@@ -81,6 +81,37 @@ async def test_more_cases_are_advised_with_their_calls_and_money(make_run: Make,
     assert (row["more_cases"], row["advice"]["cases"]) == (one.more, advice.cases)
 
 
+async def test_the_calls_of_further_cases_are_those_of_all_variants(make_run: Make, tmp_path: Path):
+    """Each case is asked of every variant, for the run and for its new baseline."""
+    variants = (*ONE, Variant(1, "polite", "m"), Variant(2, "new", "m"))
+
+    def both(seed: int, columns: int) -> list[TrialResult]:
+        one = wavering(60, 2, seed, 0.4)
+        return [
+            replace(trial, index=trial.index * columns + k, variant=k)
+            for trial in one
+            for k in range(columns)
+        ]
+
+    before = await make_run(both(1, 2), variants[:2])
+    write_baseline(baseline_of(before), tmp_path / "b.evn")
+    now = both(5, 3)
+    calls = [
+        (
+            CallStart(one.index, f"k{one.index}", 0, "subject", "m", b"{}", None),
+            CallEnd(b"{}", "provider", 0.1, 1, 1, 0.01 * (1 + one.variant), "m"),
+        )
+        for one in now
+    ]
+    run = await make_run(now, variants, calls=calls)
+    outcome = gate(read_baseline(tmp_path / "b.evn"), run, 0.05)
+    assert len(outcome.results) == 2
+    for one in outcome.results:
+        assert one.advice is not None
+        assert one.advice.calls == 3 * 4 * one.advice.cases
+        assert one.advice.cost_usd == pytest.approx(0.06 * 4 * one.advice.cases)
+
+
 async def test_repeats_of_the_run_are_advised_where_the_baseline_has_many(
     make_run: Make, tmp_path: Path
 ):
