@@ -678,3 +678,13 @@ def test_calls_that_were_recorded_and_ended_in_errors_are_not_called_unrecorded(
     assert len(fake.requests) == 2
     assert ended.code == 0, ended.out + ended.err
     assert "no call was recorded" not in ended.err
+
+
+def test_a_filter_that_matches_nothing_is_named_where_a_page_would_compare(evenhand: Run):
+    """Not the ids of cases, of which neither run lacks any."""
+    for _ in range(2):
+        evenhand("run", "shop_evals.py", "--no-progress")
+    ended = evenhand("export", "--to", "x.html", "--where", "zzz", "--baseline", "latest~1")
+    assert ended.code == 2
+    assert "--where 'zzz' matches no trial of run " in ended.err
+    assert not Path("x.html").exists()

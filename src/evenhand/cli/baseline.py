@@ -20,6 +20,7 @@ from evenhand.core.ranges import REPEATS
 
 if TYPE_CHECKING:
     from evenhand.analysis.gates.baseline import Baseline
+    from evenhand.core.run import RunMeta
     from evenhand.store.runfile import RunFile
 
 COMPARED = 20_000
@@ -72,7 +73,6 @@ def baseline(
     from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
     from evenhand.analysis.gates.gate_rule import MARGINS, fewest_cases, least_margin
     from evenhand.analysis.gates.pooled_baseline import pooled_baseline
-    from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
     from evenhand.render.command_words import typed_for
     from evenhand.render.own_files import look_for_folder
@@ -81,7 +81,7 @@ def baseline(
     look_for_folder(to.parent, "--to")
     newest, earlier = _files(runs, number, tag, since)
     with RunFile.open(newest) as run_file:
-        refuse_judge_check(run_file.meta)
+        _look_at_kind(run_file.meta)
         pool = pooled_baseline(run_file, _opened(earlier), outputs=outputs)
         errors = run_file.totals().errors
         same, part = typed_for(run_file.meta), run_file.meta.sharded
@@ -125,6 +125,24 @@ def baseline(
     to_compare = f"--baseline {shlex.quote(safe(str(to)))} --margin {margin:g}"
     tell(f"next: evenhand gate{same} {to_compare}{chosen}")
     return 0
+
+
+def _look_at_kind(meta: RunMeta) -> None:
+    """That a gate could run such a run again.
+
+    Raises:
+        UsageError: It is of judges alone, or a session of pytest.
+    """
+    from evenhand.core.judge_checks import refuse_judge_check
+    from evenhand.core.run import is_of_pytest
+
+    refuse_judge_check(meta)
+    if is_of_pytest(meta.title, meta.variants):
+        raise UsageError(
+            f"run {meta.id} is a session of pytest, which `evenhand gate` can't run",
+            hint="Let the exit code of pytest decide, with `repeats(…, at_least=…)` for tests that may fail now and "
+            "then; or compare sessions: evenhand compare latest~1 latest.",
+        )
 
 
 def _units(run: RunFile, cases: int) -> tuple[int, str]:

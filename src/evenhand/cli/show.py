@@ -212,7 +212,9 @@ def export(
     `--to otlp` sends each outcome as an OpenTelemetry event, gen_ai.evaluation.result, to
     OTEL_EXPORTER_OTLP_ENDPOINT.
     """
+    from evenhand.core.errors import UsageError
     from evenhand.core.wing import part
+    from evenhand.core.wording.words import short_id
     from evenhand.store.run_lookup import find
     from evenhand.store.runfile import RunFile
 
@@ -224,6 +226,12 @@ def export(
     with RunFile.open(find(Path.cwd(), run)) as whole:
         # A page takes a baseline for its own view, without a filter.
         run_file = narrowed(whole, where, None if is_page and where is None else baseline)
+        if is_page and baseline is not None and not run_file.totals().trials:
+            raise UsageError(
+                f"--where {where!r} matches no trial of run {short_id(whole.meta.id)}: there is nothing to compare"
+                if where is not None
+                else f"run {short_id(whole.meta.id)} has no trial yet: there is nothing to compare"
+            )
         written(run_file, to, format_, baseline if is_page else None, calls=calls)
     return 0
 

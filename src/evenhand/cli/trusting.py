@@ -33,11 +33,17 @@ def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
     Nothing that the file names has been read before.
 
     Raises:
-        UsageError: It was made elsewhere: with what it would run. Or a file has changed since.
+        UsageError: It was made elsewhere: with what it would run. Or a file has changed since. Or pytest made it.
     """
+    from evenhand.core.run import is_of_pytest
     from evenhand.store.home import is_signed
     from evenhand.store.run_lookup import homes
 
+    if is_of_pytest(meta.title, meta.variants):
+        raise UsageError(
+            f"run {meta.id} is a session of pytest: its file doesn't record what would be asked again",
+            hint="Run pytest again: what was answered already comes from the cache.",
+        )
     # The signature is of this home's own key: who copies a file can't make it.
     if not trust and not is_signed(meta, homes(Path.cwd())):
         named = "\n  ".join(_named(meta)) or "nothing that it names"

@@ -68,7 +68,8 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     place = f"variant {column!r} of {what}" if column else what
     raise UsageError(
         f"{place} has no result of case {clip(case, 60)!r}",
-        hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests.",
+        hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests; "
+        f"there is '{_first_of(run, grid, column)}'.",
     )
 
 
@@ -105,10 +106,17 @@ def _no_case(what: str, run: RunFile, grid: Grid, name: str) -> UsageError:
     more = len(names) - len(listed)
     hint = f"Its cases: {', '.join(listed)}{f' and {more} more' if more else ''}."
     if name in grid.names:
-        hint = f"It is a variant: name one of its cases, as '{name}:1'. {hint}"
+        hint = f"It is a variant: name one of its cases, as '{_first_of(run, grid, name)}'. {hint}"
     elif near:
         hint = f"Did you mean '{clip(near, 60)}'? {hint}"
     return UsageError(f"{what} has no case {clip(name, 60)!r}", hint=f"{hint} {_columns(grid)}")
+
+
+def _first_of(run: RunFile, grid: Grid, column: str) -> str:
+    """The first cell in which this column has a result; not every column has one of every case."""
+    variants = _variants(run, grid, column)
+    numbers = (grid.numbers[row.case] for row in run.outcomes() if row.variant in variants)
+    return f"{column}:{next(numbers, 1)}"
 
 
 def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:

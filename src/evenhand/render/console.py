@@ -382,7 +382,7 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
     """The command that most people want now, with this for the run."""
     unfinished = missing > 0 and run.meta.status != "decided"
     if totals.errors and not unfinished and "replay" in run.meta.settings:
-        return f"evenhand show {name} --where status:error"
+        return _first_error(run, grid, name)
     if run.meta.can_resume and (unfinished or totals.errors) and not run.alive:
         from evenhand.render.failures import remedy  # noqa: PLC0415 (imported on use)
 
@@ -401,6 +401,15 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
     )
     trial = run.trial(grid.failed[variant][0])
     return f"{VIEW}, or evenhand show {name}{f' {cell_name(grid, trial)}' if trial else ''}"
+
+
+def _first_error(run: RunFile, grid: Grid | None, name: str) -> str:
+    """The command that shows the errors of a run; where only chosen trials are seen, the first of them."""
+    if not run.narrowed:
+        return f"evenhand show {name} --where status:error"
+    places = (place for column in grid.errors for place in column) if grid is not None else ()
+    trial = run.trial(next(iter(places), 0))
+    return f"evenhand show {name}{f' {cell_name(grid, trial)}' if grid and trial else ''}"
 
 
 def cell_name(grid: Grid, trial: TrialResult) -> str:

@@ -172,7 +172,8 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
         return f"correct offline.jsonl, then {again}"
     # What a vendor refused with a status of 4xx would be refused again.
     if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
-        return f"evenhand show {name} --where status:error, then change what is sent, and run again"
+        look = "" if run.narrowed else f"evenhand show {name} --where status:error, then "
+        return f"{look}change what is sent, and run again"
     if not study and all(error.slug in _IN_FILES for error in errors):
         again = f"correct it, then evenhand run{typed_for(run.meta)}"
         # Code may raise because something was away for a while; a mistake in how it is written stays.

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import UsageError
-from evenhand.core.run import RunMeta
+from evenhand.core.run import PYTEST, RunMeta
 from evenhand.core.variant import Variant
 
 
@@ -64,3 +64,14 @@ def test_a_foreign_run_that_names_nothing_says_so_and_one_that_is_trusted_is_run
     with pytest.raises(UsageError, match="nothing that it names"):
         look_at_origin(replace(meta(asked="no table"), source=""), trust=False)
     look_at_origin(meta(asked={"paths": ["a.py"]}), trust=True)
+
+
+def test_a_session_of_pytest_is_told_as_such_whoever_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """No trust could help, as nothing in its file could be asked again."""
+    monkeypatch.chdir(tmp_path)
+    session = replace(meta(), title=PYTEST, variants=(Variant(0, "test_it.py::test_it", ""),))
+    for trust in (False, True):
+        with pytest.raises(UsageError, match="is a session of pytest"):
+            look_at_origin(session, trust=trust)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.cli import main
 from evenhand.doors.pytest_plugin.guarding import _may_expect
 from evenhand.render.document import document
 from evenhand.store.run_lookup import paths
@@ -477,6 +478,18 @@ def test_cases(expect, case):
     result.assert_outcomes(passed=1, failed=1)
     with RunFile.open(kept(pytester)[0]) as found:
         assert document(found)["verdict"] == "failed"
+
+
+def test_a_session_is_no_baseline_as_no_gate_could_run_it_again(
+    run: Run, pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+):
+    """It says what to do instead, and writes nothing."""
+    run("def test_it(expect):\n    expect(True, 'right')\n")
+    to = pytester.path / "b.evn"
+    with pytest.raises(SystemExit):
+        main(["baseline", str(kept(pytester)[0]), "--to", str(to)])
+    assert "is a session of pytest, which `evenhand gate` can't run" in capsys.readouterr().err
+    assert not to.exists()
 
 
 def test_repeats_without_a_verdict_count_neither_way(run: Run):

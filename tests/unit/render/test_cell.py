@@ -88,6 +88,16 @@ async def test_a_run_of_one_column_needs_no_name_of_it(make_run: Make) -> None:
     assert found(run, ":2") == found(run, "2") == [1]
 
 
+async def test_a_cell_that_is_named_as_an_example_is_there(make_run: Make) -> None:
+    """Of tests, each column has cases of its own."""
+    variants = (Variant(0, "test_a", ""), Variant(1, "test_b", ""))
+    run = await make_run([result(0, case="a"), result(1, variant=1, case="b")], variants)
+    for ref in ("test_b", "test_b:1"):
+        with pytest.raises(UsageError, match="'test_b:2'"):
+            found(run, ref)
+    assert found(run, "test_b:2") == [1]
+
+
 @pytest.mark.parametrize(
     ("ref", "words"),
     [

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.runs import ID, SUMMARIES, Make, result, summaries
 
+from evenhand.analysis.filters.where import narrow
 from evenhand.core.errors import Problem
 from evenhand.core.plan import CallEstimate, RunOptions
 from evenhand.core.run import CallEnd, CallRecord, CallStart, TrialError, TrialResult
@@ -618,6 +619,19 @@ async def test_resume_is_not_suggested_where_it_would_end_the_same(
             [result(0), result(1, ok=None, error=error), other], settings={"asked": {}}, planned=3
         )
         assert "next: evenhand resume " in shown(mixed)
+
+
+async def test_what_is_next_for_chosen_errors_is_not_to_choose_them_again(make_run: Make) -> None:
+    """They are what has just been shown."""
+    refused = TrialError("bad-request", "api.openai.com answered 400: no such option", "")
+    replayed = {"asked": {}, "replay": {"asks": False}}
+    for settings in ({"asked": {}}, replayed):
+        trials = [result(0), result(1, case="b", ok=None, error=refused)]
+        run = await make_run(trials, settings=settings, planned=2)
+        assert "--where status:error" in shown(run)
+        chosen = shown(narrow(run, "status:error"))
+        assert "next: " in chosen
+        assert "--where" not in chosen
 
 
 async def test_what_is_to_be_typed_next_finds_the_run(make_run: Make, tmp_path: Path) -> None:
