@@ -54,6 +54,25 @@ def test_the_example_runs_offline_as_it_is(evenhand):
     assert (row["all_passed"], row["offline"]) == (True, True)
 
 
+def test_the_send_that_is_named_next_counts(evenhand, online):
+    """Never one of a text that counts already; without verify.sh that is named, too; a stale prompt lacks sends."""
+    folder = Path("prompts/surgical-diff")
+    meta = folder / "meta.yml"
+    meta.write_text(
+        meta.read_text().replace("{min_uses: 3,", "{min_uses: 2, addresses: [127.0.0.1],")
+    )
+    for number in range(2):
+        said = evenhand("prompt", "promote", "surgical-diff").err.splitlines()[-1]
+        assert said.startswith("next: evenhand prompt send surgical-diff --case "), said
+        ended = evenhand(*said.split()[2:])
+        assert ended.code == 0, (number, ended)
+    assert evenhand("prompt", "promote", "surgical-diff").code == 0
+    (folder / "verify.sh").unlink()
+    meta.write_text(meta.read_text().replace("min_uses: 2", "min_uses: 9"))
+    said = evenhand("prompt", "promote", "surgical-diff").err.splitlines()[-1]
+    assert "next: write prompts/surgical-diff/verify.sh" in said
+
+
 def test_a_prompt_earns_its_status_and_loses_it(evenhand, online):
     """Draft, three sends, tested; sends and a green eval, ready; an edit, and CI says that it is stale."""
     send = ("prompt", "send", "surgical-diff", "--case", "happy-path", "--var")
@@ -77,6 +96,8 @@ def test_a_prompt_earns_its_status_and_loses_it(evenhand, online):
     path = Path("prompts/surgical-diff/prompt.xml")
     path.write_text(path.read_text().replace("as few", "only as few"))
     ended = evenhand("prompt", "list", "--check")
+    assert "surgical-diff lacks: 0 of 3 distinct" in ended.out
+    assert "evenhand prompt send surgical-diff" in " ".join(ended.out.split())
     assert (ended.code, "marked ready without current evidence: surgical-diff" in ended.out) == (
         1,
         True,

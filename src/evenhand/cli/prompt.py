@@ -31,7 +31,7 @@ from evenhand.cli.verbs import WingGroup
 from evenhand.core.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from evenhand.doors.prompt_directories.prompt import PromptFolder
+    from evenhand.doors.prompt_directories.prompt import PromptFolder, Status
 
 
 @click.group(
@@ -125,21 +125,40 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
         # `show` says of the other gates what they count.
         uses = any(gate.name == "uses" and not gate.met for gate in done.gates)
         path = shlex.quote(near(folder.path))
-        send = f"evenhand prompt send {id_}{_inputs_for(folder)}"
-        tell(f"next: {send}" if uses else f"next: evenhand run {path}")
+        tell(f"next: {_next_send(folder, done.target)}" if uses else f"next: evenhand run {path}")
         return FAILED
     say(f"{id_}: {folder.meta.status} → {done.target}")
     return PASSED
 
 
-def _inputs_for(folder: PromptFolder) -> str:
-    """The option that gives a prompt its inputs: those of its first case; empty where it needs none, or has no case."""
+def _next_send(folder: PromptFolder, target: Status) -> str:
+    """The send that counts next: of a case whose text doesn't count yet, or else with another input."""
+    from evenhand.core.wording.words import near
     from evenhand.doors.prompt_directories.eval_yml import read_eval
+    from evenhand.doors.prompt_directories.hooks import is_hook
+    from evenhand.doors.prompt_directories.library import VERIFY
+    from evenhand.doors.prompt_directories.promotion_rules import evidence_of, sends
     from evenhand.languages.documents.findings import Findings
 
-    suite = read_eval(folder, Findings(), with_inputs=False)
-    needed = any(one.required and one.default is None for one in folder.meta.inputs)
-    return f" --case {shlex.quote(suite.cases[0].name)}" if needed and suite and suite.cases else ""
+    evidence = evidence_of(folder)
+    send = f"evenhand prompt send {folder.id}"
+    if not evidence.constant:
+        suite = read_eval(folder, Findings(), with_inputs=False)
+        cases = [*(case.name for case in (suite.cases if suite else ())), *folder.examples()]
+        counted = {row.get("case") or "" for row in sends(folder, target, evidence).rows}
+        needed = any(one.required and one.default is None for one in folder.meta.inputs)
+        left = [name for name in ([] if needed else [""]) + cases if name not in counted]
+        if left:
+            send += f" --case {shlex.quote(left[0])}" if left[0] else ""
+        else:
+            case = f" --case {shlex.quote(cases[0])}" if needed and cases else ""
+            send += f"{case} --var NAME=VALUE, with inputs that were not sent yet"
+    verified = target == "ready" and folder.meta.promotion.require_verified
+    if verified and not is_hook(folder.path / VERIFY):
+        return (
+            f"write {shlex.quote(near(folder.path / VERIFY))}, which a send must pass; then {send}"
+        )
+    return send
 
 
 @prompt.command(short_help="Update the prompt list in the README and the shell aliases.")

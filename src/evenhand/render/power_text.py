@@ -102,7 +102,7 @@ def _uncertainty(power: Power) -> Iterator[str]:
             f"no case was repeated, so how much of the uncertainty comes from repeats is unknown: {REPEAT_SHOWS_IT}"
         )
     elif pilot.spread is not None:
-        yield f"all cases had the same result, so the sources of uncertainty of {of} are unknown"
+        yield f"all these cases had the same result, so the sources of uncertainty of {of} are unknown"
     elif pilot.cost is not None:
         yield f"with fewer than {FEWEST_UNITS} cases or clusters, the sources of uncertainty of {of} are unknown"
     for judge in pilot.again:

@@ -6,6 +6,7 @@ import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from statistics import fmean, variance
 from typing import Any
 
@@ -188,11 +189,14 @@ def pilot_of(run: RunFile) -> Pilot:
     first = next((evals[column] for column in passed), "")
     passed = {column: cases for column, cases in passed.items() if evals[column] == first}
     columns = list(passed.values())
+    both = [case for case in columns[0] if case in columns[1]] if len(columns) > 1 else []
+    if not both:  # columns of different cases: it is about the one that has most
+        passed = dict(sorted(passed.items(), key=lambda column: -len(column[1])))
+        columns = list(passed.values())
     every = [tries for column in columns for tries in column.values()]
     repeated = [tries for tries in every if len(tries) > 1]
     rate = math.fsum(map(_mean, every)) / len(every) if every else 0.5
     groups = run.groups(copies=True)[next(iter(passed), 0)] if run.meta.variants else {}
-    both = [case for case in columns[0] if case in columns[1]] if len(columns) > 1 else []
     known = (
         _of_two(columns[0], columns[1], both, groups) if both else _of_one(columns, rate, groups)
     )
@@ -218,7 +222,7 @@ def pilot_of(run: RunFile) -> Pilot:
         alike=known.alike,
         alike_range=known.ends,
         measured=bool(both),
-        repeats=worth_of(map(len, every)),
+        repeats=worth_of(map(len, every if both or not columns else columns[0].values())),
         effect=_effect(shares, groups),
         clusters=clusters if clusters < len(shares) else 0,
         pair=compared(Grid(run), *list(passed)[:2]) if both else None,
@@ -445,7 +449,9 @@ class Power(Record, frozen=True):
         if self.pilot.within is None:
             return []
         less = {k: self._less(self.difference, self.differing, k) for k in REPEATS}
-        return [(k, _students(self.cases * less[k]) if k > 1 else self.cases) for k in REPEATS]
+        cases = (_students(self.cases * less[k]) if k > 1 else self.cases for k in REPEATS)
+        # What Student's quantile adds is no reason for more cases than fewer repeats take.
+        return list(zip(REPEATS, accumulate(cases, min), strict=True))
 
     def least(self) -> PowerLeast | None:
         """The cheapest of these ways, in calls of two variants; None where there is no run.

@@ -28,6 +28,7 @@ from evenhand.doors.prompt_directories.evidence import (
 )
 from evenhand.doors.prompt_directories.evidence_rules import (
     Evidence,
+    Uses,
     full_evals,
     has_its_run,
     latest_of_runs,
@@ -189,10 +190,15 @@ def latest_eval(evidence: Evidence) -> Row | None:
 
 def grounds(prompt: PromptFolder, target: Status, evidence: Evidence) -> list[str]:
     """The ids of the runs that a promotion rests on."""
-    rows = uses(evidence, verified_only=_verified_only(prompt, target)).rows
+    rows = sends(prompt, target, evidence).rows
     last = latest_eval(evidence) if target == "ready" else None
     runs = [row.get("run") for row in (*rows, *([last] if last else []))]
     return [run for run in runs if isinstance(run, str)]
+
+
+def sends(prompt: PromptFolder, target: Status, evidence: Evidence) -> Uses:
+    """The sends that count for a status."""
+    return uses(evidence, verified_only=_verified_only(prompt, target))
 
 
 def _verified_only(prompt: PromptFolder, target: Status) -> bool:

@@ -160,7 +160,7 @@ async def test_cases_that_are_alike_few_or_in_error_have_no_parts(make_run: Make
     """It is said why; of errors alone nothing is."""
     alike = await make_run(judged(lambda i: True), PLAIN)
     assert (
-        "all cases had the same result, so the sources of uncertainty of the pass rate are unknown"
+        "all these cases had the same result, so the sources of uncertainty of the pass rate are unknown"
         in text([alike])
     )
     few = await make_run(judged(lambda i: i % 3 > 0, 4), PLAIN)

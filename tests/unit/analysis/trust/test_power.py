@@ -40,6 +40,24 @@ def test_more_cases_are_needed_for_smaller_differences_and_where_more_cases_chan
     assert Power(Pilot(rate=1.0), 0.05, 0.05).cases == cases_needed_exact(0.05, 0.05)
 
 
+def test_more_repeats_never_ask_for_more_cases():
+    """Not even where repeats vary so little that Student's quantile takes more than they save."""
+    for within in (0.0, 1e-4, 0.01, 0.1):
+        for cases in (10, 50, 200):
+            pilot = Pilot(rate=0.8, differing=0.2, within=within, cases=cases)
+            ways = [cases for _, cases in Power(pilot, 0.05, 0.05).repeats()]
+            assert ways == sorted(ways, reverse=True), (within, cases)
+
+
+async def test_columns_of_different_cases_are_not_mixed(make_run: Make):
+    """Cases and repeats are those of one column, the one with most cases."""
+    columns = (Variant(0, "p", "m"), Variant(1, "q", "m"))
+    few = [result(i, ok=i > 0, variant=0, case="a", repeat=i) for i in range(5)]
+    many = [result(5 + i, ok=True, variant=1, case=f"b{i}") for i in range(6)]
+    pilot = pilot_of(await make_run([*few, *many], columns))
+    assert (pilot.cases, pilot.repeats) == (6, 1.0)
+
+
 def test_labels_fall_with_what_the_judge_replaces_and_rise_where_it_judged_few():
     """Not even all of them may be enough; the numbers are those of the formula's source."""
     assert [round(labels_needed(0.05, 0.7, rho2) or 0) for rho2 in (0, 0.2, 0.62)] == [
