@@ -16,7 +16,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.message import Origin
 from evenhand.core.provider import Request
 
-_address: ContextVar[str] = ContextVar("scripted", default="")
+script_address: ContextVar[str] = ContextVar("scripted", default="")
 _ANY_PORT = re.compile(rb"http://127\.0\.0\.1:\d+")
 SCRIPTED = "models and judges answered from a script (--offline)"
 """What is said of a gate whose replies were scripted."""
@@ -38,27 +38,27 @@ ReplySource = Literal["provider", "cache", "journal", "replay", "script"]
 @contextlib.contextmanager
 def scripted_at(address: str) -> Iterator[None]:
     """Inside, replies from this address are scripted."""
-    token = _address.set(address)
+    token = script_address.set(address)
     try:
         yield
     finally:
-        _address.reset(token)
+        script_address.reset(token)
 
 
 def script_answers() -> bool:
     """Whether a script answers here, in place of models."""
-    return bool(_address.get())
+    return bool(script_address.get())
 
 
 def answers_at(url: str) -> bool:
     """Whether replies from this address are scripted, or nothing is sent there."""
-    address = _address.get()
+    address = script_address.get()
     return bool(address) and url.startswith(f"{address}/")
 
 
 def scripted_url(url: str) -> str:
     """This address, but at the script's server, if a script answers in place of models."""
-    address = _address.get()
+    address = script_address.get()
     if not address or answers_at(url):
         return url
     parts = urlsplit(url)
@@ -67,13 +67,13 @@ def scripted_url(url: str) -> str:
 
 def request_name(request: Request) -> str:
     """The hash of a request, the same in each run: its key; of one for the script, without the address."""
-    address = _address.get()
+    address = script_address.get()
     return digest(without_address(request.identity)) if address else request.key
 
 
 def without_address(identity: bytes) -> bytes:
     """The identity of a request, without the script's address where it has it."""
-    address = _address.get()
+    address = script_address.get()
     return identity.replace(address.encode(), _SCRIPTED) if address else identity
 
 

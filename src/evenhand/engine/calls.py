@@ -46,7 +46,7 @@ from evenhand.core.errors import (
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.run import CallEnd, CallStart
-from evenhand.core.scripted import request_name, scripted_url
+from evenhand.core.scripted import request_name, script_address
 from evenhand.core.secrets import known, shown
 from evenhand.core.step_recorder import REPLAYED
 from evenhand.core.unusable_answers import note_cached
@@ -125,11 +125,10 @@ class CallDesk:
             barred = "the run replays"
         elif self._budget.limited:
             barred = "the run has a budget"
-        script = urlsplit(scripted_url("")).netloc
-        if script and not barred:  # what finds its way to the script by itself reaches no model
+        script = ""
+        if not barred and (address := script_address.get()):
             barred = "the run is offline"
-        else:
-            script = ""
+            script = urlsplit(address).netloc  # what finds its way there by itself reaches no model
         return Strangers(barred, self._journal.note_unrecorded, always=always, but_to=script)
 
     def put_off(self, trial: LiveTrial) -> None:
