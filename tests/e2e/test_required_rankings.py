@@ -112,3 +112,12 @@ def test_select_best_without_labels_gives_no_verdict(evenhand: Command, tmp_path
     evenhand(*run)
     told = evenhand(*run, "--calibrated", "required", code=3)
     assert "calibration is required" in told
+
+
+def test_a_ranking_is_compared_only_if_its_label_is_named(evenhand: Command, tmp_path: Path):
+    """It is no metric: each of its scores is of the other variants' outputs, too."""
+    (tmp_path / "replies_evals.py").write_text(SET, "utf-8")
+    evenhand("run", "replies_evals.py", "--no-progress")
+    assert "helps the customer" not in evenhand("compare", ":plain", ":warm")
+    named = evenhand("compare", ":plain", ":warm", "--metric", 'ranking by "helps the customer"')
+    assert ": better" in named

@@ -23,7 +23,7 @@ from evenhand.core.ranges import MARGIN
     "metrics",
     metavar="NAME",
     help="passed, score, latency, cost, a metric, or the label of an expectation; may be repeated.  "
-    "[default: passed, and every metric that both have]",
+    "[default: passed, and every metric that both have, except rankings]",
 )
 @number_option(
     "--margin",
