@@ -56,7 +56,8 @@ def small(cases: int, said: str = "yes", prompts: tuple[str, ...] = ("plain",)) 
     async def answers(case: Case, prompt: Prompt, model: Model, expect: Expect) -> None:
         """Says yes."""
         reply = (await model.generate(prompt.render(n=case.vars["n"]))).text
-        expect(reply, Halves(), at_least=0.4 if "yes" in reply else 2.0, metric="halves")
+        expect(reply, Halves(), at_least=0.4, metric="halves")
+        expect("yes" in reply, "says yes", weight=0.1)
 
     return evals
 
