@@ -25,10 +25,14 @@ def text_of_code(code: CodeType) -> str:
     """What a function takes and does, without its name and its decorators; empty where its source can't be read.
 
     Args:
-        code: That of a function that was imported, or typed in a notebook.
+        code: That of a function that was imported, or typed in a notebook. Where its file was edited since, it isn't
+            known what it says.
     """
     source = _source_of(code.co_filename)
-    nodes = source.functions[code.co_name, code.co_firstlineno] if source else ()
+    place = code.co_name, code.co_firstlineno
+    if source is None or not any(_is_like(code, one) for one in source.compiled[place]):
+        return ""
+    nodes = source.functions[place]
     if len(nodes) > 1:
         nodes = _innermost(nodes, code)
     return " ".join(f"{text_of_node(node.args)} {text_of_node(node.body)}" for node in nodes)
@@ -56,11 +60,17 @@ def fields_in(file: str, class_name: str) -> list[str] | None:
 
 
 class _Source:
-    """A file's functions by name and first line, and its classes by qualified name."""
+    """A file's functions, with what they are compiled to, by name and first line; its classes by qualified name."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.functions: defaultdict[tuple[str, int], list[_Function]] = defaultdict(list)
         self.classes: defaultdict[str, list[ast.ClassDef]] = defaultdict(list)
+        self.compiled: defaultdict[tuple[str, int], list[CodeType]] = defaultdict(list)
+        codes = [compile(tree, "", "exec", dont_inherit=True)]
+        while codes:
+            code = codes.pop()
+            self.compiled[code.co_name, code.co_firstlineno].append(code)
+            codes += [one for one in code.co_consts if isinstance(one, CodeType)]
         waiting: list[tuple[str, ast.AST]] = [("", tree)]
         while waiting:
             around, node = waiting.pop()
@@ -90,6 +100,20 @@ def _read(text: str) -> _Source | None:
         return _Source(ast.parse(text)) if text else None
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+def _is_like(one: CodeType, two: CodeType) -> bool:
+    """Whether two codes do the same: compared by parts, as Python keeps notes in the code that runs."""
+    if (one.co_code, one.co_names) != (two.co_code, two.co_names):
+        return False
+    if len(one.co_consts) != len(two.co_consts):
+        return False
+    return all(
+        _is_like(mine, theirs)
+        if isinstance(mine, CodeType) and isinstance(theirs, CodeType)
+        else type(mine) is type(theirs) and mine == theirs
+        for mine, theirs in zip(one.co_consts, two.co_consts, strict=True)
+    )
 
 
 def _innermost(nodes: Sequence[_Function], code: CodeType) -> Sequence[_Function]:

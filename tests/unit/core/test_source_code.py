@@ -159,3 +159,16 @@ def test_a_file_that_was_written_is_read_again(tmp_path: Path):
 def test_layout_and_annotations_are_no_part_of_what_code_says(one: str, two: str):
     """They do nothing."""
     assert text_of_node(ast.parse(one)) == text_of_node(ast.parse(two))
+
+
+@pytest.mark.parametrize(
+    "edited", ["return len(output) < 90", "return len(output) > 9", "return output"]
+)
+def test_code_whose_file_was_edited_since_it_was_imported_says_nothing(tmp_path: Path, edited: str):
+    """A run that is under way would record the edited check, and the next run would be of the same one."""
+    file = tmp_path / "graders.py"
+    file.write_text("def grade(output):\n    return len(output) < 9\n")
+    space: dict[str, Callable[[str], bool]] = {}
+    exec(compile(file.read_text(), file, "exec"), space)
+    file.write_text(f"def grade(output):\n    {edited}\n")
+    assert not text_of_code(space["grade"].__code__)

@@ -131,7 +131,8 @@ class TestChanges:
             self._known[pair] = []
             for one in changes:
                 if not one.known:
-                    self.unread[one.slot] += passed[pair][2]
+                    if passed[pair][2]:
+                        self.unread[one.slot] += passed[pair][2]
                 elif one.argument is None or alone.edited(one.argument):
                     self._known[pair].append(one)
                 elif passed[pair][2]:

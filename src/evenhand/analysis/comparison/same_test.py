@@ -212,11 +212,18 @@ class Likeness:
                 " from what the application answered"
             )
 
-        for slot, cases in list(self._changes.unread.items())[:DOUBTS]:
-            yield (
-                f"! {safe(slot)}: nobody can tell whether its code was edited ({count(cases, 'case')}): another version"
-                " of Python or of Evenhand recorded it"
-            )
+        unread = [
+            (f"{safe(slot)}: nobody can tell whether its code", f" ({count(cases, 'case')})")
+            for slot, cases in list(self._changes.unread.items())[:DOUBTS]
+        ]
+        users = [
+            {part for part in side.tests.parts if part.startswith(f"{USER} ")}
+            for side in (self._mine, self._theirs)
+        ]
+        if all(users) and users[0].isdisjoint(users[1]):
+            unread.append(("nobody can tell whether the code of who plays the user", ""))
+        for what, where in unread:
+            yield f"! {what} was edited{where}: another version of Python or of Evenhand recorded it"
 
     def _by_id_alone(self, one: int, two: int) -> bool:
         """Whether a case of an imported run is paired by its id, without an input in both or the same variables."""

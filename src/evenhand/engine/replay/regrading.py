@@ -56,7 +56,7 @@ class Regrade(Replay):
         self._following: set[int] = set()
         """The trials whose simulated user was asked the very same as when it was recorded."""
         self._elsewhere: set[int] = set()
-        """Those of them that went another way: the user says something else, or says it at another time."""
+        """Trials that went another way: the user says something else, or says it at another time."""
         self._questions: dict[int, list[str]] = {}
         """The trials whose case says something else than the one that was answered, and what."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.runs import result
+import pytest
+from tests.runs import Make, result
 
+from evenhand import compare
 from evenhand.analysis.comparison.case_tests import CaseTests, case_digest
 
 
@@ -28,3 +30,17 @@ def test_a_case_has_one_digest_by_what_it_says_whatever_decides_it() -> None:
     assert case_digest(bare) != case_digest(replace(bare, input="Why?"))
     # What was recorded goes before what is shown, which may be cut.
     assert case_digest(recorded) == case_digest(replace(recorded, input="What?"))
+
+
+@pytest.mark.parametrize(("form", "is_told"), [("3.11", True), ("ast", False)])
+async def test_where_nobody_can_tell_whether_a_users_code_was_edited_that_is_said(
+    make_run: Make, form: str, is_told: bool
+) -> None:
+    """It decides what the application is asked, as a check decides what is asked of its output."""
+    contents = ({"user": "a1", f"user {form}": "b1"}, {"user": "a1", "user ast": "b1"})
+    runs = [
+        await make_run([replace(result(i), content=content) for i in range(6)])
+        for content in contents
+    ]
+    told = str(compare(*(each.path for each in runs), metric="passed"))
+    assert ("nobody can tell whether the code of who plays the user was edited" in told) is is_told
