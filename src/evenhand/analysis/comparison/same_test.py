@@ -223,7 +223,10 @@ class Likeness:
         if all(users) and users[0].isdisjoint(users[1]):
             unread.append(("nobody can tell whether the code of who plays the user", ""))
         for what, where in unread:
-            yield f"! {what} was edited{where}: another version of Python or of Evenhand recorded it"
+            yield (
+                f"! {what} was edited{where}: another version of Python or of Evenhand recorded it, or its file was"
+                " edited during a run"
+            )
 
     def _by_id_alone(self, one: int, two: int) -> bool:
         """Whether a case of an imported run is paired by its id, without an input in both or the same variables."""
