@@ -28,8 +28,10 @@ def text_of_code(code: CodeType) -> str:
         code: That of a function that was imported, or typed in a notebook. Where its file was edited since, it isn't
             known what it says.
     """
-    source = _source_of(code.co_filename)
-    place = code.co_name, code.co_firstlineno
+    file, place = code.co_filename, (code.co_name, code.co_firstlineno)
+    source = _read("".join(linecache.getlines(file)))
+    if source is None or not any(_is_like(code, one) for one in source.compiled[place]):
+        source = _source_of(file)
     if source is None or not any(_is_like(code, one) for one in source.compiled[place]):
         return ""
     nodes = source.functions[place]

@@ -1,5 +1,6 @@
 import ast
 import functools
+import linecache
 import shutil
 import subprocess
 import sys
@@ -172,3 +173,14 @@ def test_code_whose_file_was_edited_since_it_was_imported_says_nothing(tmp_path:
     exec(compile(file.read_text(), file, "exec"), space)
     file.write_text(f"def grade(output):\n    {edited}\n")
     assert not text_of_code(space["grade"].__code__)
+
+
+def test_code_that_was_read_before_its_file_was_edited_is_known(tmp_path: Path):
+    """Plans have modules read once they are imported."""
+    file = tmp_path / "graders.py"
+    file.write_text("def grade(output):\n    return len(output) < 9\n")
+    space: dict[str, Callable[[str], bool]] = {}
+    exec(compile(file.read_text(), file, "exec"), space)
+    linecache.getlines(str(file))
+    file.write_text("def grade(output):\n    return True\n")
+    assert "value=9)" in text_of_code(space["grade"].__code__)

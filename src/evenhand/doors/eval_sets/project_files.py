@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import linecache
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -125,6 +126,10 @@ def imported_code() -> dict[str, str]:
     """
     modules: dict[str, str] = {}
     for name, file in users_files():
+        linecache.checkcache(file)
+        linecache.getlines(
+            file
+        )  # kept for `text_of_code`: an edit in the middle of a run makes no difference
         last = name.rpartition(".")[2]
         if last in ("__main__", "_version") or last.startswith("test_") or last.endswith("_test"):
             continue
