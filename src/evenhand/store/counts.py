@@ -110,9 +110,7 @@ class Counts(ReadsRun):
             return [of.cost_usd for of in totals]
         costs: list[list[float | None]] = [[] for _ in totals]
         with readable(self._run.path):
-            for variant, cost_usd, cached, detail in self._run.db.execute(
-                DETAILS.format(table=self._run.table())
-            ):
+            for variant, cost_usd, cached, detail in self._run.db.execute(self._run.query(DETAILS)):
                 if detail is None:
                     raise ValueError("the result of a trial is missing")
                 trial = read_costed(detail)
@@ -143,7 +141,7 @@ class Counts(ReadsRun):
         sums: dict[int, dict[str, tuple[int, int]]] = {}
         with readable(self._run.path):
             for variant, _, _, detail in self._run.db.execute(
-                f"{DETAILS.format(table=self._run.table())} order by t.idx"
+                self._run.query(DETAILS) + " order by t.idx"
             ):
                 if detail is None:
                     raise ValueError("the result of a trial is missing")
@@ -222,8 +220,8 @@ class Counts(ReadsRun):
         numbers = [0] * len(self._run.meta.variants)
         with readable(self._run.path):
             for row in self._run.db.execute(
-                f"{WHOLE.format(table=self._run.table())}"
-                " where t.outcome in ('pass', 'not_applicable') and t.score is null"
+                self._run.query(WHOLE)
+                + " where t.outcome in ('pass', 'not_applicable') and t.score is null"
             ):
                 trial = read_result(whole(row))
                 numbers[trial.variant] += not trial.outcomes

@@ -194,24 +194,24 @@ WHOLE = """
     select t.idx, t.variant, t.repeat, t.outcome, t.score, t.latency_s, t.cost_usd, t.tokens_in, t.tokens_out, t.calls,
            t.cached, of_case, case_part.part, of_test, test_part.part,
            coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take)), detail is null
-    from {table} t left join detail d on d.idx = t.idx and d.take = t.take
+    from {table} t left join {details} d on d.idx = t.idx and d.take = t.take
          left join part case_part on case_part.id = of_case
          left join part test_part on test_part.id = of_test
 """
-"""Rows for `whole`, from `trial` or `latest`."""
+"""Rows for `whole`. These queries are templates for `OpenRun.query`."""
 
 DETAILS = """
     select t.variant, t.cost_usd, t.cached,
            coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
-    from {table} t left join detail d on d.idx = t.idx and d.take = t.take
+    from {table} t left join {details} d on d.idx = t.idx and d.take = t.take
 """
-"""A trial's variant, cost and cached calls, and what its result says beyond its parts, from `trial` or `latest`."""
+"""A trial's variant, cost and cached calls, and what its result says beyond its parts."""
 
 SAID = """
     select t.idx, coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
 """
-"""A trial's place, and what its result says beyond its parts, from `trial` or `latest`."""
+"""A trial's place, and what its result says beyond its parts, long outputs aside."""
 
 DESCRIBED = """
     select t.case_id, min(t.idx),
@@ -220,7 +220,7 @@ DESCRIBED = """
          left join part case_part on case_part.id = of_case
     group by t.case_id order by min(t.idx)
 """
-"""A case's id, its first place, and the text that has its description, if any; from `trial` or `latest`."""
+"""A case's id, its first place, and the text that has its description, if any."""
 
 
 _CASE_PART = Decoder(CasePart)

@@ -52,7 +52,7 @@ class CaseGroups(ReadsRun):
             table = self._run.table()
             firsts = f"select min(idx) from {table} group by case_id, variant"  # noqa: S608 (one of two names)
             rows = self._run.db.execute(
-                f"{WHOLE.format(table=table)} where t.idx in ({firsts}) order by t.idx"
+                f"{self._run.query(WHOLE)} where t.idx in ({firsts}) order by t.idx"
             )
             for row in rows:
                 grouping = of_variant.get(row[1])

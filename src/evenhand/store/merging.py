@@ -40,7 +40,7 @@ from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
 OF_CALLS = {"call": "id", "reply": "call", "body": "call"}
 """Tables of calls, with the column that names the call."""
-OF_RESULTS = ("trial", "detail", "result")
+OF_RESULTS = ("trial", "detail", "result", "long_output")
 """Tables of results, by place and take."""
 LEFT_BEHIND = ("draw", "design", "pair_draw")
 """They say how trials were drawn from those of one file, which is not so of all."""

@@ -108,6 +108,11 @@ class OpenRun(Record, frozen=True, kw_only=True):
         """What to count trials in: the table itself is read twice as fast as the view, and says the same as a rule."""
         return "latest" if self.retaken else "trial"
 
+    def query(self, template: str) -> str:
+        """A query of `store.detail`, of the takes that count."""
+        details = "whole_detail" if self.has_table("long_output") else "detail"
+        return template.format(table=self.table(), details=details)
+
     def has_table(self, name: str) -> bool:
         """Whether the run file is of a version that has this table."""
         return has_table(self.db, name)

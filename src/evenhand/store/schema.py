@@ -19,6 +19,7 @@ Versions of a run file:
 10  batch and batch_call: requests that a vendor answers together, within a day.
 11  pair_draw and pair_label: random draws of compared pairs, and which of their outputs people prefer.
 12  reply.first_byte_s and reply.queued_s: when an answer began, and how long it waited here.
+13  long_output: an output of a megabyte or more is kept once, in the answer that has it.
 """
 
 from __future__ import annotations
@@ -305,6 +306,27 @@ RUN_MIGRATIONS = (
     -- A trial has few calls, so that their keys need not be kept a second time.
     create index if not exists call_of_trial on call (trial);
     drop index if exists call_by_request;
+    """,
+    """
+    -- Outputs of a megabyte or more that a call's answer has as a JSON text. They are null in `detail`.
+    create table if not exists long_output (
+        idx         integer not null,   -- the trial's place in the plan
+        take        integer not null,   -- of the trial
+        place       integer not null,   -- how many bytes of the detail precede the output
+        call        integer not null,   -- whose answer has it
+        first       integer not null,   -- its first byte in the answer, from 1
+        length      integer not null,   -- its bytes in the answer, with the quotes
+        primary key (idx, take)
+    ) without rowid;
+
+    -- `detail`, with the outputs that answers have.
+    create view if not exists whole_detail as
+        select idx, take, of_case, of_test,
+               iif(not exists (select 1 from long_output o where o.idx = d.idx and o.take = d.take), detail,
+                   (select cast(substr(detail, 1, place) || substr(body, first, length) ||
+                                substr(detail, place + 1 + length('null')) as blob)
+                    from long_output o join body using (call) where o.idx = d.idx and o.take = d.take)) as detail
+        from detail d;
     """,
 )
 

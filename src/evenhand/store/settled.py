@@ -41,7 +41,7 @@ class SettledTrials(ReadsRun):
             cursor = self._run.db.cursor()
             cursor.arraysize = 100
             rows = cursor.execute(
-                f"{WHOLE.format(table=self._run.table())} where t.idx >= ? order by t.idx limit ?",
+                self._run.query(WHOLE) + " where t.idx >= ? order by t.idx limit ?",
                 (first, -1 if limit is None else limit),
             )
             yield from self._decoded(map(whole, rows))
@@ -80,7 +80,7 @@ class SettledTrials(ReadsRun):
             yield from map(
                 whole,
                 self._run.db.execute(
-                    f"{WHOLE.format(table=self._run.table())} where t.idx >= ? order by t.idx",
+                    self._run.query(WHOLE) + " where t.idx >= ? order by t.idx",
                     (first,),
                 ),
             )
@@ -128,7 +128,7 @@ class SettledTrials(ReadsRun):
     def descriptions(self) -> Iterator[tuple[str, str]]:
         """Each settled case's id, as `outcomes` has it, and its description, in the plan's order."""
         with readable(self._run.path):
-            for case, _, part in self._run.db.execute(DESCRIBED.format(table=self._run.table())):
+            for case, _, part in self._run.db.execute(self._run.query(DESCRIBED)):
                 yield case, read_description(part)
 
     def trial(self, index: int) -> TrialResult | None:
@@ -147,7 +147,7 @@ class SettledTrials(ReadsRun):
         """The first trials with this outcome, in the plan's order."""
         with readable(self._run.path):
             rows = self._run.db.execute(
-                f"{WHOLE.format(table=self._run.table())} where t.outcome = ? order by t.idx limit ?",
+                self._run.query(WHOLE) + " where t.outcome = ? order by t.idx limit ?",
                 (outcome, limit),
             )
             yield from self._decoded(map(whole, rows))
@@ -180,7 +180,7 @@ class SettledTrials(ReadsRun):
         """
         places = [array("q") for _ in signs]
         with readable(self._run.path):
-            rows = self._run.db.execute(f"{SAID.format(table=self._run.table())} order by t.idx")
+            rows = self._run.db.execute(self._run.query(SAID) + " order by t.idx")
             for indices, details in _blocks(rows):
                 # A look through a block takes a tenth of those through each of its results, and finds most signs
                 # nowhere. No sign has the byte between two results, which JSON has only in escapes.

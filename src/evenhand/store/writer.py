@@ -35,6 +35,7 @@ from typing import IO, Final, cast
 
 from evenhand.core.errors import StoreError
 from evenhand.core.secrets import Secrets
+from evenhand.store.long_outputs import LONG, cut_out
 
 CALL, REPLY, PART, STEP, TRIAL, SCALE, META, TOOL, BATCH, BATCHED, SUBMIT, COLLECT = range(12)
 
@@ -323,12 +324,26 @@ class Writer:
 
     def _put(self, kind: int, rows: Sequence[Row]) -> None:
         """Writes rows of one kind, in the transaction that is open."""
+        if kind == TRIAL and any(len(cast("bytes", row[-1])) >= LONG for row in rows):
+            rows = [self._kept_once(row) for row in rows]
         if kind in _CARRIED:
             key, carried, sql = _CARRIED[kind]
             self._insert(_SQL[kind], [row[:-carried] for row in rows])
             self._insert(sql, [row[:key] + row[-carried:] for row in rows])
         else:
             self._insert(_SQL[kind], rows)
+
+    def _kept_once(self, row: Row) -> Row:
+        """A trial's row, without an output that one of its answers has."""
+        index, take, *_, detail = row
+        cut = cut_out(self._db, cast("int", index), cast("bytes", detail))
+        if cut is None:
+            return row
+        rest, reference = cut
+        self._db.execute(
+            "insert into long_output values (?, ?, ?, ?, ?, ?)", (index, take, *reference)
+        )
+        return (*row[:-1], rest)
 
     def _insert(self, sql: str, rows: Sequence[Row]) -> None:
         """Writes rows of one table, so many with one statement: for each, the thread lets go of the interpreter."""

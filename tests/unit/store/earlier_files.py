@@ -13,6 +13,7 @@ from evenhand.store.runfile import RunFile
 _ADDED = {
     6: ("draw", "metric_label", "rule"),
     7: ("design",),
+    13: ("long_output",),
     11: ("pair_draw", "pair_label"),
     5: ("part", "detail"),
     4: ("remark",),
@@ -27,6 +28,7 @@ def make_earlier(path: Path, version: int) -> None:
         takes = {index: take for index, take, _ in run.takes()}
         results = [(t.index, takes[t.index], msgspec.json.encode(t)) for t in run.trials()]
     with closing(sqlite3.connect(path)) as db:
+        db.execute("drop view whole_detail")  # of version 13
         db.executemany("insert into result values (?, ?, ?)", results)
         for number, tables in _ADDED.items():
             for table in tables if number > version else ():
