@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.analysis.trust.requirements import Held, held, unapplied
+from evenhand.analysis.trust.requirements import Held, held
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import is_of_pytest
 from evenhand.core.wording.bounds import beside, percent_as_written, percent_beside
@@ -35,9 +35,6 @@ def requirement_lines(run: RunFile, names: Sequence[str]) -> list[str]:
         if not (of_pytest and one.state == "kept" and one.requirement.bound.at_least == 1)
     ]
     lines = [_line(one, names) for one in listed]
-    for one, variant in unapplied(run, results):
-        what, bound = safe(one.metric) or "passed", bound_words(one)
-        lines.append(f"! {names[variant]}: {what}, wanted {bound}: applies to none of its trials")
     return [*lines, FAILURES_ALLOWED] if failures_allowed(requirements) else lines
 
 
@@ -93,6 +90,8 @@ def why(one: Held) -> str:
             return f"unknown, with {count(one.errors, 'trial')} in error or not run"
         there = ", ".join(map(safe, one.there[:12])) or "nothing"
         return f"no trial has this metric; there are: {there}"
+    if one.unapplied:
+        return "applies to none of its trials"
     if one.decided:
         do = "does" if one.cases == 1 else "do"
         return "" if one.state != "open" else f"{count(one.cases, 'case')} {do} not decide it"
@@ -107,10 +106,11 @@ def why(one: Held) -> str:
 
 def _line(one: Held, names: Sequence[str]) -> str:
     what, bound = safe(one.requirement.metric) or "passed", bound_words(one.requirement)
-    if one.variant is None:
-        return f"{_MARKS[one.state]} {what}, wanted {bound}: {why(one)}"
-    name = f"{names[one.variant]}: " if len(names) > 1 else ""
+    several = one.variant is not None and len(names) > 1
+    name = f"{names[one.variant or 0]}: " if several else ""
     name = f"{safe(one.requirement.case)}: " if one.requirement.case else name
+    if one.variant is None or one.unapplied:
+        return f"{_MARKS[one.state]} {name}{what}, wanted {bound}: {why(one)}"
     reach = interval_words(one)
     value = f"{value_words(one)} [{reach}]" if reach else value_words(one)
     if one.left_out:

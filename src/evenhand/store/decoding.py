@@ -98,6 +98,7 @@ class MeasuredTrial(msgspec.Struct, kw_only=True):
     latency_s: float | None = None
     cost_usd: float | None = None
     unpaid_usd: float | None = None
+    calls: int = 0
     cached: int = 0
     taken: str = ""
     scale: Scale | None = None

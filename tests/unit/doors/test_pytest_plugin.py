@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.analysis.trust.requirements import held
+from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.cli import main
 from evenhand.doors.pytest_plugin.guarding import _may_expect
 from evenhand.render.document import document
@@ -532,6 +534,33 @@ def test_after(): pass
 """)
     result.assert_outcomes(passed=3, errors=3, skipped=1)
     result.stdout.fnmatch_lines(["1 of 2 repeats passed, 50–100 % *, 1 without a verdict; wanted*"])
+
+
+def test_a_share_of_repeats_to_none_of_which_anything_applies_is_no_pass(
+    run: Run, pytester: pytest.Pytester
+):
+    """What has to hold in most repeats was looked at in none; the run of the session says the same."""
+    result = run("""
+from evenhand import Score
+
+def recall(output): return Score(1.0, True) if output else Score(None)
+
+@pytest.mark.repeats(3, at_least=0.6)
+@pytest.mark.parametrize("retrieved", ["a passage", ""])
+def test_recalls(retrieved, expect):
+    expect(retrieved, recall)
+
+def test_one_of_its_own(expect):
+    expect("", recall)
+""")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*applies to none of its repeats; wanted at least 60 %"])
+    assert result.ret == 1
+    with RunFile.open(kept(pytester)[0]) as session:
+        assert [one.requirement.case for one in held(session) if one.state == "open"] == [
+            "test_bot.py::test_recalls[]"
+        ]
+        assert verdict_of(session) == "undecided"
 
 
 def test_a_model_over_the_network_is_asked_only_when_live_and_replayed_afterwards(

@@ -9,10 +9,13 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import gcd
+
+from msgspec.structs import replace
 
 from evenhand.analysis.comparison.case_content import derived_content
 from evenhand.core.cascade import JOINS
-from evenhand.core.definition import UNKNOWN, Definition, brief
+from evenhand.core.definition import RIVALS, UNKNOWN, Definition, brief
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
@@ -65,6 +68,8 @@ class Asked(Record, frozen=True, gc=False, kw_only=True):
         return tuple(dict.fromkeys((self.slot[0], self.name)))
 
 
+Rivals = dict[Slot, list[str]]
+"""What expectations were compared with, a digest for each repeat."""
 Signature = tuple[Asked, ...]
 """What a trial was asked, in the order in which it was."""
 
@@ -83,6 +88,8 @@ class CaseTests:
         self._signatures: dict[Signature, int] = {}
         self._numbers = array("I")
         """By place one more than the number of what it was asked; 0 where that isn't known."""
+        self._rivals: dict[int, tuple[Signature, Rivals]] = {}
+        """By place what was asked first, and what it was compared with in each of the repeats."""
         self._passed = bytearray()
         self._last = _Last((), ())
         self.recorded = True
@@ -126,9 +133,18 @@ class CaseTests:
         self.failing |= failing
         self.deciding |= failing | holding
         if last.signature and not self._numbers[place]:
-            # A dict as an ordered set: its length is the next number.
-            number = self._signatures.setdefault(last.signature, len(self._signatures))
-            self._numbers[place] = number + 1
+            self._number(place, last.signature)
+        if last.rivals:
+            own, known = self._rivals.setdefault(place, (last.signature, {}))
+            for slot, rivals in last.rivals:
+                known.setdefault(slot, []).append(rivals)
+            if any(len(set(each)) > 1 for each in known.values()):
+                self._number(place, tuple(_beside(one, known) for one in own))
+
+    def _number(self, place: int, signature: Signature) -> None:
+        # A dict as an ordered set: its length is the next number.
+        number = self._signatures.setdefault(signature, len(self._signatures))
+        self._numbers[place] = number + 1
 
     def part(self, name: str, place: int) -> int:
         """A number for what the case at this place says in a part; 0 for nothing."""
@@ -225,12 +241,32 @@ class _Last:
             self._slots.append(slot)
             places[known_by] = slot[1] + 1
         self.signature = tuple(expectations)
+        self.rivals = [
+            (one.slot, value)
+            for one in expectations
+            for name, value in one.settings
+            if name == RIVALS
+        ]
 
     def with_outcomes(self, outcomes: Sequence[Outcome], *states: State) -> Iterator[Slot]:
         """The expectations that came to one of these states, of a trial that was asked so."""
         for slot, outcome in zip(self._slots, outcomes, strict=True):
             if slot is not None and outcome.outcome in states:
                 yield slot
+
+
+def _beside(one: Asked, known: Rivals) -> Asked:
+    """An expectation with what it was compared with in all repeats of its case, in whichever order.
+
+    Twice as many repeats beside the same outputs are the same test.
+    """
+    if one.slot not in known:
+        return one
+    times = Counter(known[one.slot])
+    share = gcd(*times.values())
+    rivals = brief(sorted((value, n // share) for value, n in times.items()))
+    others = [setting for setting in one.settings if setting[0] != RIVALS]
+    return replace(one, settings=tuple(sorted([*others, (RIVALS, rivals)])))
 
 
 def _expectation(slot: Slot, terms: _Terms, definition: Definition) -> Asked:

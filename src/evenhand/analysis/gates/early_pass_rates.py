@@ -98,7 +98,7 @@ class ShareDecider:
         # One column is enough to fail, so that many chances to be wrong are corrected for; all must pass.
         if column.watch.decides("missed", len(self._columns)):
             return "missed"
-        return "kept" if column.watch.decides("kept") else "open"
+        return "kept" if column.applied and column.watch.decides("kept") else "open"
 
     def _verdict(self) -> str:
         states = {self._state(column) for column in self._columns}
@@ -113,6 +113,8 @@ class _Column:
     def __init__(self, variant: int, bound: float, cases: int) -> None:
         self.variant = variant
         self._bound = bound
+        self.applied = bound == 0
+        """Whether what is expected applied to a case, or nothing could miss the bound."""
         self.watch = ShareWatch(bound, cases, ALPHA)
 
     def add(self, trials: Sequence[TrialResult]) -> None:
@@ -120,6 +122,8 @@ class _Column:
         outcomes = [trial.outcome for trial in trials]
         passed, errors = outcomes.count("pass"), outcomes.count("error")
         n = passed + errors + outcomes.count("fail")
+        # An eval that expects nothing is none that the bound is about.
+        self.applied |= n > 0 or not any(trial.outcomes for trial in trials)
         if n:
             self.watch.add(passed / n, (passed + errors) / n)
         else:

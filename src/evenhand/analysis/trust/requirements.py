@@ -2,13 +2,14 @@
 
 Bounds are held against what was measured, not against the ends of its interval: 91 of 100 keep "at least 90 %". What
 the interval says of it is told beside it. Trials in error, and trials that were never run, may have come to anything:
-a bound is kept if it would have been kept whatever they came to, and missed if it would have been missed.
+a bound is kept if it would have been kept whatever they came to, and missed if it would have been missed. What is
+required of a column, and applied to none of its trials, was not put to the test: it is open.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -35,7 +36,7 @@ class Held(Record, frozen=True, kw_only=True):
     Attributes:
         requirement: What is required.
         variant: The column's index; None where no column has the metric at all.
-        state: Kept, missed, or open where errors and trials that were not run could turn it.
+        state: Kept, missed, or open: errors and trials that were not run could turn it, or it applied to none.
         least: The mean, had errors been as low as can be; None where nothing is measured, or anything is possible.
         most: The same, had they been as high as can be.
         low: The lower end of the interval, 95 %; None where it is not known.
@@ -65,6 +66,11 @@ class Held(Record, frozen=True, kw_only=True):
     about: bool = False
 
     @property
+    def unapplied(self) -> bool:
+        """Whether what is required applied to none of the column's trials."""
+        return self.variant is not None and not self.cases and not self.errors
+
+    @property
     def sure(self) -> bool:
         """Whether the whole interval lies on the side of the bound where the mean lies."""
         if self.low is None or self.high is None or self.state == "open":
@@ -88,34 +94,45 @@ def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
         else:
             columns = {v: sums[one.metric, v] for v in one.variants if (one.metric, v) in sums}
             results += _means(run, one, columns, missing, tuple(sorted(there)))
-    return results
+    return sorted([*results, *_unapplied(run, results)], key=_written(requirements))
 
 
-def unapplied(run: RunFile, results: Iterable[Held]) -> Iterator[tuple[Requirement, int]]:
-    """The requirements that were held against a column, and of which none of its trials has a number.
+def _written(requirements: Sequence[Requirement]) -> Callable[[Held], tuple[int, int]]:
+    """The order in which requirements are written, and of each that of the columns."""
+    places = {one: place for place, one in enumerate(requirements)}
+    return lambda one: (places[one.requirement], -1 if one.variant is None else one.variant)
 
-    What is expected there never applied, as where no passage was retrieved. Such a column neither keeps a bound nor
-    misses it; where no column has a number, the requirement is open.
 
-    Args:
-        run: The run.
-        results: What its requirements came to.
+def _unapplied(run: RunFile, results: Iterable[Held]) -> Iterator[Held]:
+    """The columns in which no trial has a number for what is expected of some.
+
+    What is expected there never applied, as where no passage was retrieved. An eval that expects nothing of the kind is
+    none that it is required of.
     """
     reported = {(one.requirement, one.variant) for one in results}
     left = [
         (one, variant)
         for one in run.meta.requirements
         if (one, None) not in reported
+        # Nothing at all would miss a pass rate of 0.
+        and not (one.metric == PASSED and one.bound.keeps(0) and one.bound.keeps(1))
         for variant in one.variants
         if (one, variant) not in reported
     ]
-    if not left or run.meta.status == "decided":
+    if not left:
         return
-    expected: set[tuple[int, str]] = set()
+    expected: set[tuple[int, str, str]] = set()
     for trial in measured_trials(run):
-        names = {name for one in trial.outcomes for name in (one.name, one.metric, PASSED)}
-        expected |= {(trial.variant, name) for name in names}
-    yield from ((one, variant) for one, variant in left if (variant, one.metric) in expected)
+        names = {name for one in trial.outcomes for name in (one.name, one.metric, PASSED, "score")}
+        if trial.calls or trial.cached:  # a call has a price and takes its time, known or not
+            names |= LOWER
+        expected |= {(trial.variant, case, name) for name in names for case in ("", trial.case)}
+    decided = run.meta.status == "decided"
+    yield from (
+        Held(requirement=one, variant=variant, state="open", decided=decided)
+        for one, variant in left
+        if (variant, one.case, one.metric) in expected
+    )
 
 
 class RunRequirement(Record, frozen=True, kw_only=True):
@@ -280,8 +297,10 @@ def _means(
     measuring = {
         v: one for v, one in columns.items() if one.values or one.expected or not one.without
     }
+    errors = missing + sum(column.errors for column in measuring.values())
     if not any(column.values for column in measuring.values()):
-        errors = missing + sum(column.errors for column in measuring.values())
+        if measuring and not errors:  # it was not applicable to any trial of any column
+            return
         yield Held(requirement=required, variant=None, state="open", errors=errors, there=there)
         return
     groups = run.groups()

@@ -110,6 +110,10 @@ def _call(
     sentence = f"{passed} of {n} repeats passed, {share_words(*rate)}"
     if errors:
         sentence += f", {errors} without a verdict"
+    states = {state for one in settled if one for state in one["states"]}
+    if word == "passed" and 0 < at_least < 1 and states == {"not_applicable"}:
+        word = "undecided"
+        sentence = "what the test expects applies to none of its repeats"
     lines = [f"{sentence}; wanted at least {percent_as_written(at_least)}"]
     sections: list[tuple[str, str]] = []
     known = 0

@@ -232,6 +232,7 @@ class SessionRun:
         self._count = itertools.count()
         self._least: dict[str, float] = {}
         self._settled: Counter[tuple[int, str]] = Counter()
+        self._applied: set[str] = set()
         self._asked: dict[int, Provider] = {}
         self._models = Roster(root, os.environ, project=Project())
         home = home_for(root)
@@ -363,6 +364,8 @@ class SessionRun:
             if not isinstance(error, StoreError):
                 await self._journal.settle(result)
         self._settled[result.variant, result.case] += 1
+        if result.outcome != "not_applicable":
+            self._applied.add(result.case)
         return result
 
     def expected_to_fail(self, test: str) -> None:
@@ -376,7 +379,9 @@ class SessionRun:
             return ()
         tests: dict[int, list[str]] = {}
         for variant, test in self._settled:
-            tests.setdefault(variant, []).append(test)
+            # A test that says no share of its own passes if nothing in it applies.
+            if test in self._applied or self._least[test] < 1:
+                tests.setdefault(variant, []).append(test)
         required: list[Requirement] = []
         for variant, of_it in tests.items():
             shares = {self._least[test] for test in of_it}

@@ -41,15 +41,22 @@ class Longest:
         return "longest"
 
 
-def ran(home: Path, lengths: dict[str, int], **longest: bool) -> Run:
-    """A run of variants that answer with so many letters."""
+def ran(home: Path, lengths: dict[str, int | tuple[int, ...]], **longest: bool) -> Run:
+    """A run of variants that answer with so many letters: the same in each repeat, or in each its own."""
     data = [{"id": f"c{i}", "input": f"question {i}"} for i in range(CASES)]
-    evals = EvalSet("desk", data=data, over={"style": list(lengths)}, compare=[Longest(**longest)])
+    each = {style: n if isinstance(n, tuple) else (n,) for style, n in lengths.items()}
+    evals = EvalSet(
+        "desk",
+        data=data,
+        over={"style": list(lengths)},
+        compare=[Longest(**longest)],
+        repeats=max(map(len, each.values())),
+    )
 
     @evals.eval
-    def answers(case: Case, style: str) -> str:
+    def answers(case: Case, style: str, repeat: int) -> str:
         del case
-        return "x" * lengths[style]
+        return "x" * each[style][repeat % len(each[style])]
 
     return run(evals, home=home)
 
@@ -120,3 +127,26 @@ def test_a_gate_takes_the_same_contest_for_the_same_and_another_for_another(tmp_
     assert same.verdict == "not worse"
     other = gate(base, ran(tmp_path, {"plain": 3, "warm": 9}, fails=True).file, 0.1)
     assert other.verdict == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("warm", "now", "word"),
+    [
+        ((2, 2), (2, 9), "undecided"),
+        ((2, 2), (9, 2), "undecided"),
+        ((2, 2, 2), (2, 2, 9), "undecided"),
+        ((2, 9), (2, 9), "no detectable difference"),
+        # In which order the same others came makes no difference to a mean over repeats.
+        ((2, 9), (9, 2), "no detectable difference"),
+        ((2, 9, 9), (2, 2, 9), "undecided"),
+        ((2, 2), (2, 2, 2), "no detectable difference"),
+        ((2, 9), (2, 9, 9), "undecided"),
+    ],
+)
+def test_the_others_of_every_repeat_have_to_be_the_same(
+    tmp_path: Path, warm: tuple[int, ...], now: tuple[int, ...], word: str
+):
+    """The mean over repeats hangs on all of them, and not on those of the first one."""
+    before = ran(tmp_path, {"plain": 3, "warm": warm}, fails=True)
+    after = ran(tmp_path, {"plain": 3, "warm": now}, fails=True)
+    assert verdict(before, after, "plain", "passed") == word

@@ -13,7 +13,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import TrialResult
-from evenhand.core.score import State
+from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
 from evenhand.testing import example
 
@@ -90,6 +90,33 @@ def test_cases_that_do_not_apply_are_neither_above_nor_below_the_bound():
     outcomes: list[State] = ["not_applicable", "pass"] * 50
     fed(decider, plan, outcomes)
     assert decider.record()["verdict"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("expected", "bound", "verdict"),
+    [(True, 0.5, None), (True, 0.0, "passed"), (False, 0.5, "passed")],
+)
+def test_a_variant_to_which_nothing_applies_keeps_no_bound(
+    expected: bool, bound: float, verdict: str | None
+):
+    """Unless nothing could miss it, or nothing is expected of the variant at all."""
+    plan = example(100, body, variants=TWO)
+    decider = ShareDecider(plan, [wanted(bound, 0, 1)], seed=0)
+    na = Outcome("recall", "not_applicable", None)
+    for planned in decider.arranged(plan.trials()):
+        applies = planned.variant.index == 0
+        decider.add(
+            TrialResult(
+                index=planned.index,
+                case=planned.case.id,
+                variant=planned.variant.index,
+                repeat=0,
+                outcome="pass" if applies else "not_applicable",
+                score=None,
+                outcomes=(na,) if expected else (),
+            )
+        )
+    assert decider.record()["verdict"] == verdict
 
 
 @pytest.mark.parametrize(

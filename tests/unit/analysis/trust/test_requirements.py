@@ -133,36 +133,50 @@ async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(mak
         # It applied to one case alone, and that one is in error; or may have done so.
         ([lost, *(result(6 + i, variant=1) for i in range(4))], ["kept", "open"]),
         ([result(5, ok=None, variant=1), *other], ["kept", "open"]),
-        # It applied to no case, for certain.
-        (other, ["kept"]),
+        # It applied to no case, for certain, and was never put to the test.
+        (other, ["kept", "open"]),
     ):
         run = await make_run([*good, *others], variants, requirements=required)
         assert [one.state for one in held(run)] == states
         assert verdict_of(run) == ("passed" if states == ["kept"] else "undecided")
 
 
-@pytest.mark.parametrize("metric", [PASSED, "accuracy"])
-async def test_a_column_to_which_what_is_required_never_applied_is_named(
+@pytest.mark.parametrize("metric", [PASSED, "accuracy", "score", "cost", "latency"])
+async def test_a_requirement_that_never_applied_to_a_column_is_open_and_named(
     make_run: Make, metric: str
 ):
-    """A pipeline that retrieves nothing has no number that could miss a bound."""
+    """A pipeline that retrieves nothing has no number that could miss a bound, nor has a model without a price."""
     variants = (Variant(0, "a", "m"), Variant(1, "b", "m"))
     required = (Requirement(metric, Bound(at_least=0.9), (0, 1)),)
-    good = [accurate(i, True) for i in range(5)]
+    good = [replace(accurate(i, True), cost_usd=1.0, latency_s=1.0, calls=1) for i in range(5)]
     na = Outcome("right", "not_applicable", None, metric="accuracy")
-    empty = replace(result(0, variant=1), outcome="not_applicable", score=None, outcomes=(na,))
+    empty = replace(
+        result(0, variant=1), outcome="not_applicable", score=None, outcomes=(na,), calls=1
+    )
+    empty = replace(empty, cost_usd=None, latency_s=None)
     others = [replace(empty, index=5 + i, case=f"e{i}") for i in range(4)]
-    lines = requirement_lines(
-        await make_run([*good, *others], variants, requirements=required), ["a", "b"]
-    )
-    (line,) = [one for one in lines if "applies to none of its trials" in one]
-    assert line.startswith("! b: ")
+    for run_file, first in (
+        (await make_run([*good, *others], variants, requirements=required), ["kept"]),
+        (await make_run(others, variants, requirements=required), []),
+    ):
+        results = held(run_file)
+        assert [one.state for one in results] == [*first, "open"]
+        assert verdict_of(run_file) == "undecided"
+        if results[-1].variant is not None:
+            lines = requirement_lines(run_file, ["a", "b"])
+            (line,) = [one for one in lines if one.startswith("! ")]
+            assert line.startswith("! b: ")
+            assert line.endswith("applies to none of its trials")
+            row = requirement_rows(run_file)[-1]
+            assert (row.variant, row.cases, row.errors) == (variants[1].names, 0, 0)
     # An eval that expects nothing of the kind is none that it is required of.
-    silent = [replace(one, outcomes=()) for one in others]
-    lines = requirement_lines(
-        await make_run([*good, *silent], variants, requirements=required), ["a", "b"]
-    )
-    assert not any("applies to none" in one for one in lines)
+    silent = [replace(one, outcomes=(), calls=0) for one in others]
+    run = await make_run([*good, *silent], variants, requirements=required)
+    assert [one.state for one in held(run)] == ["kept"]
+    assert verdict_of(run) == "passed"
+    # No share at all would miss this one.
+    none = (Requirement(PASSED, Bound(at_least=0), (0, 1)),)
+    assert verdict_of(await make_run([*good, *others], variants, requirements=none)) == "passed"
 
 
 @pytest.mark.parametrize("metric", [PASSED, "right"])
