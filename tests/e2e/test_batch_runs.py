@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from evenhand.cli import main
+from evenhand.core.run import full_cost
 from evenhand.store.runfile import RunFile
 from evenhand.testing import BatchRules, FakeProvider, Rule, Script
 
@@ -457,6 +458,26 @@ def test_answers_of_batches_are_in_the_cache_for_the_next_run(
     live = run("run", ".", code=1)
     assert fake.ledger.total == sent
     assert live["totals"]["cached"] == live["totals"]["calls"]
+
+
+def test_a_batched_run_costs_the_same_whoever_answered(
+    serve: Callable[..., FakeProvider], run: Run, tmp_path: Path
+):
+    """Else a bound on cost would be met by the first run of a config and missed by the second one."""
+    serve()
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    documents = [run("run", ".", *words, code=1) for words in (("--batch", *QUICK),) * 2 + ((),)]
+    cached = documents[1]["totals"]
+    assert cached["cached"] == cached["calls"]
+    costs = list[list[float]]()
+    for document in documents:
+        (file,) = tmp_path.glob(f".evenhand/runs/{document['run']['id']}*.db")
+        with RunFile.open(file) as opened:
+            costs.append([full_cost(trial) or 0.0 for trial in opened.trials()])
+    asked, again, live = costs
+    assert all(asked)
+    assert again == pytest.approx(asked)
+    assert [2 * cost for cost in asked] == pytest.approx(live)
 
 
 def test_what_can_be_set_up_only_once_is_refused_before_anything_is_sent(

@@ -276,6 +276,29 @@ def test_a_run_with_errors_is_resumed_and_only_they_are_tried_again(folder: Path
     assert (folder / "log").read_text("utf-8") in ("abb", "bab")
 
 
+@pytest.mark.parametrize("name", ["late.py", "far.py"])
+def test_a_run_is_not_resumed_with_other_code_that_is_imported_late_or_lies_elsewhere(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, name: str
+):
+    """Half of its results would be of one version, and half of the other, in one rate."""
+    shelf = tmp_path_factory.mktemp("shelf")
+    files = {"late.py": folder / "late.py", "far.py": shelf / "far.py"}
+    for file in files.values():
+        file.write_text("x = 1\n", "utf-8")
+    (folder / "app.py").write_text(
+        f"import sys\nsys.path.append({str(shelf)!r})\nimport far\n\n\ndef answer():\n    import late\n",
+        "utf-8",
+    )
+    (folder / "evals" / "one_evals.py").write_text(f"import app\n{ONE}", "utf-8")
+    assert run("run", "evals/one_evals.py", cwd=folder).returncode == 1
+    assert run("resume", cwd=folder).returncode == 1
+    files[name].write_text("x = 2\n", "utf-8")
+    again = run("resume", cwd=folder)
+    assert again.returncode == 2
+    assert "cannot be resumed: " in again.stderr
+    assert f"{name} has changed since" in again.stderr
+
+
 @pytest.mark.parametrize("name", ["app.py", "evals/setup.py", "evals/one_evals.py"])
 def test_a_run_whose_code_has_changed_is_not_resumed(folder: Path, name: str):
     """The application under test is part of it; what is only installed or not imported is not."""

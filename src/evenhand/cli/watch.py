@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from glob import glob
 from pathlib import Path
 from typing import IO, Any
 
@@ -38,6 +39,9 @@ from evenhand.languages.documents.watching import Looked, changed, look
 POLL_S = 0.3
 """Between two looks; what was saved is run once nothing more was saved from one look to the next."""
 NAMED = 3
+SAVED_DURING = 5
+"""Runs in a row during which a file that they are made of changes before it is taken for one that they write."""
+LONGEST_PATH = 500
 _CLEAR = "\r\x1b[2K"
 _NOT_HERE = frozenset(
     "as_json calls verbose no_table no_progress exit_zero promptfoo_exit_codes fail_on_empty shard retry_errors resumed"
@@ -178,7 +182,7 @@ class _Watcher:
     failing: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     complaints: dict[str, str] = field(default_factory=dict[str, str])
     not_run: set[str] = field(default_factory=set[str])
-    during: frozenset[str] = frozenset()
+    during: dict[str, int] = field(default_factory=dict[str, int])
     live: bool = field(default_factory=lambda: sys.stdout.isatty() and not is_dumb())
 
     def watch(self) -> None:
@@ -187,6 +191,8 @@ class _Watcher:
         before = self.watched.look()
         for target in list(self.watched.targets):
             self._run(target, [target.path], [])
+        for target in self.watched.find():  # made meanwhile
+            self._run(target, [target.path], [target.path])
         now = self.watched.look()
         before = {**before, **{path: now[path] for path in now.keys() - before.keys()}}
         self._say(f"{self._watching(len(before))} · Ctrl-C ends it")
@@ -219,9 +225,21 @@ class _Watcher:
 
     def _without_outputs(self, before: Looked, now: Looked) -> Looked:
         """The files as they were before a run, but those that each run changes: it writes them."""
-        during = frozenset(changed(before, now))
-        # What changes during every run is the run's own; once may be the user, saving meanwhile.
-        written, self.during = during & self.during, during
+        from evenhand.core.wording.words import safe
+
+        self.during = {path: self.during.get(path, 0) + 1 for path in changed(before, now)}
+        # What changes during every run is the run's own; once may be the user, saving meanwhile. What it is made of
+        # is the user's as a rule, who may save it during one slow run after another.
+        written = {
+            path
+            for path, times in self.during.items()
+            if times >= (SAVED_DURING if self.watched.is_input(path) else 2)
+        }
+        for path in sorted(filter(self.watched.is_input, written)):
+            self._say(
+                f"         {safe(_name(path))} changed during {self.during[path]} runs in a row, so it seems to be "
+                "written by them: save it again to run it as it is now"
+            )
         remaining = {path: before[path] for path in before.keys() - written}
         return {**remaining, **{path: now[path] for path in written & now.keys()}}
 
@@ -243,12 +261,13 @@ class _Watcher:
         seconds = time.monotonic() - started
         if document is not None:
             self.budget.spent += _spent(document)
-            if target.is_evals:
-                names = document["configuration"]["config"].get("files", {})
-                target.files = frozenset(
-                    os.path.normpath(target.folder / name) + "/" * name.endswith("/")
-                    for name in names
-                )
+            config = document["configuration"]["config"]
+            names = config.get("files", {}) if target.is_evals else _named(config, target.folder)
+            target.files = frozenset(
+                os.path.normpath(target.folder / name) + "/" * name.endswith("/") for name in names
+            )
+        else:
+            target.text = ""  # what was saved has not run yet
         (self.not_run.add if document is None else self.not_run.discard)(target.path)
         for line in self._lines(target, paths, files, document, code, seconds):
             self._say(line)
@@ -392,8 +411,8 @@ class Target:
         path: What `evenhand run` is given, with a line where one was named.
         folder: The folder that its code and data are in; runs are kept there.
         is_evals: Whether it is an eval file.
-        files: Of an eval file, the files that its last run was made of, absolute; None before that is known. One that
-            ends in a slash is a folder.
+        files: The files that its last run was made of, absolute; None before that is known. One that ends in a slash
+            is a folder. Of a config, those that it names.
         text: Of an eval file, its text at its last run.
     """
 
@@ -420,7 +439,8 @@ class Target:
         """Whether its last run was made of this file, as far as that is known."""
         if not self.is_evals:
             around = self.path if Path(self.path).is_dir() else str(self.folder)
-            return file == self.path or file.startswith(os.path.join(around, ""))  # noqa: PTH118 (its end counts)
+            within = file.startswith(os.path.join(around, ""))  # noqa: PTH118 (its end counts)
+            return within or file == self.path or file in (self.files or ())
         # Before its first run ends nobody knows what it imports.
         if self.files is None:
             return file.endswith(".py") or _may_be_data(file)
@@ -470,7 +490,14 @@ class Watched:
         roots = {Path(target.folder) for target in self.targets} | {
             Path(path) for path in map(_without_line, self.paths)
         }
-        return look(sorted(roots))
+        files = {Path(file) for target in self.targets for file in target.files or ()}
+        # What lies elsewhere, such as a library of the user's own or a shared dataset.
+        files = {one for one in files if roots.isdisjoint(one.parents)}
+        return look((*sorted(roots), *sorted(files)))
+
+    def is_input(self, file: str) -> bool:
+        """Whether something that is run is known to be made of this file."""
+        return any(file == target.file or file in (target.files or ()) for target in self.targets)
 
     def affected(self, files: Iterable[str]) -> list[tuple[Target, list[str]]]:
         """The targets that changes of these files are about, each with the files."""
@@ -490,6 +517,24 @@ def _may_be_data(file: str) -> bool:
     """Whether an application may read this file while it runs, without anybody's knowing."""
     path = Path(file)
     return path.suffix.lower() in _DATA and not path.name.upper().startswith(_FOR_PEOPLE)
+
+
+def _named(config: object, folder: Path) -> Iterator[str]:
+    """The files that a config names."""
+    from evenhand.doors.assertions.transform import split_reference
+
+    if isinstance(config, str):
+        path, _ = split_reference(config.removeprefix("python:"), "")
+        if len(path) > LONGEST_PATH or "\0" in path:
+            return
+        paths = [str(folder / path)]
+        if config.startswith("file://") and "*" in path:
+            paths = glob(paths[0])  # noqa: PTH207 (a Path's takes no absolute one)
+        yield from filter(os.path.isfile, paths)
+    elif is_object(config) or isinstance(config, list):
+        parts: Iterable[object] = config.values() if is_object(config) else config
+        for one in parts:
+            yield from _named(one, folder)
 
 
 def _without_line(path: str) -> str:

@@ -40,6 +40,17 @@ def changed_code(
     return (*names[:_NAMED], f"{len(names) - _NAMED:,} more files")
 
 
+def changed_modules(before: ApplicationCode, now: ApplicationCode) -> tuple[str, ...]:
+    """The modules in Python that are otherwise now, as `changed_code` names them: one run has results of one version.
+
+    >>> changed_modules({"bot.py": "1", "log.txt": "1"}, {"bot.py": "2", "log.txt": "2"})
+    ('bot.py',)
+    """
+    return changed_code(
+        {name: part for name, part in before.items() if name.endswith(".py")}, now, ()
+    )
+
+
 def joined_code(first: ApplicationCode, second: ApplicationCode) -> ApplicationCode:
     """The code of what was done in two parts: what differs between them is of neither version.
 

@@ -5,10 +5,10 @@ changed. Of a function, and of a class that is none of ours, the code counts as 
 or its layout.
 
 Of code, what counts is what it does, with the functions and constants of its module that it names; comments, layout and
-docstrings don't. Of a scorer, so do the functions and classes that it names in other modules, except in installed ones:
-a check that has become lenient there is another check. Source is the same in every version of Python. What has none,
-as it was made while something ran, is known by its compiled code, which differs: digests of two versions say nothing of
-each other. Each begins with its form.
+docstrings don't. Of a scorer, so do the functions and classes that it names in other modules, also in those that it
+imports only when it is called, except in installed ones: a check that has become lenient there is another check. Source
+is the same in every version of Python. What has none, as it was made while something ran, is known by its compiled
+code, which differs: digests of two versions say nothing of each other. Each begins with its form.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from msgspec import Struct, field
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import is_mapping
+from evenhand.core.later_imports import LaterCode
 from evenhand.core.record import Record
-from evenhand.core.source_code import FORM, fields_in, text_of_code
+from evenhand.core.source_code import FORM, fields_in, functions_of, text_of_code
 from evenhand.core.traits import Traits
 from evenhand.core.users_code import is_users, users_file
 
@@ -370,6 +371,7 @@ class _CodeParts:
     def __init__(self, *, everywhere: bool) -> None:
         self._everywhere = everywhere
         self._known = set[CodeType | type]()
+        self._later = LaterCode()
         self._form = FORM
 
     def digest(self, parts: Iterable[str]) -> str:
@@ -391,6 +393,10 @@ class _CodeParts:
         names = _names_in(code)
         for name in sorted(names):
             yield from self._named(name, function.__globals__.get(name), function.__module__, names)
+        if self._everywhere:
+            package = str(function.__globals__.get("__package__") or "")
+            for node in functions_of(code):
+                yield from self._later.of(code.co_filename, package, node, names)
 
     def of_class(self, kind: type) -> Iterator[str]:
         """A class's fields, methods and constants, without what it inherits."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import linecache
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import CodeType
 
-from evenhand.core.users_code import text_of_node
+from evenhand.core.users_code import bound_names, text_of_node
 
 FORM = "ast"
 """Before each digest of source, as the version of Python is before those of compiled code."""
@@ -28,16 +28,27 @@ def text_of_code(code: CodeType) -> str:
         code: That of a function that was imported, or typed in a notebook. Where its file was edited since, it isn't
             known what it says.
     """
+    nodes = functions_of(code)
+    return " ".join(f"{text_of_node(node.args)} {text_of_node(node.body)}" for node in nodes)
+
+
+def functions_of(code: CodeType) -> Sequence[_Function]:
+    """The source of a function, as several of one line may have been compiled to it; empty where it can't be read."""
     file, place = code.co_filename, (code.co_name, code.co_firstlineno)
     source = _read("".join(linecache.getlines(file)))
     if source is None or not any(_is_like(code, one) for one in source.compiled[place]):
         source = _source_of(file)
     if source is None or not any(_is_like(code, one) for one in source.compiled[place]):
-        return ""
+        return ()
     nodes = source.functions[place]
-    if len(nodes) > 1:
-        nodes = _innermost(nodes, code)
-    return " ".join(f"{text_of_node(node.args)} {text_of_node(node.body)}" for node in nodes)
+    return _innermost(nodes, code) if len(nodes) > 1 else nodes
+
+
+def statements_in(file: str) -> Mapping[str, Sequence[ast.stmt]]:
+    """By each name that is bound at the top of a file, the statements that bind it; empty where it can't be read."""
+    # As it was first read: an edit in the middle of a run makes no difference.
+    source = _read("".join(linecache.getlines(file)))
+    return source.statements if source is not None else {}
 
 
 def fields_in(file: str, class_name: str) -> list[str] | None:
@@ -62,7 +73,11 @@ def fields_in(file: str, class_name: str) -> list[str] | None:
 
 
 class _Source:
-    """A file's functions, with what they are compiled to, by name and first line; its classes by qualified name."""
+    """A file's functions, with what they are compiled to, by name and first line; its classes by qualified name.
+
+    Attributes:
+        statements: What stands at its top, by each name that is bound there.
+    """
 
     def __init__(self, tree: ast.Module) -> None:
         self.functions: defaultdict[tuple[str, int], list[_Function]] = defaultdict(list)
@@ -88,6 +103,10 @@ class _Source:
                 self.classes[f"{around}{node.name}"].append(node)
                 around = f"{around}{node.name}."
             waiting += [(around, child) for child in ast.iter_child_nodes(node)]
+        self.statements: defaultdict[str, list[ast.stmt]] = defaultdict(list)
+        for statement in tree.body:
+            for name in bound_names(statement):
+                self.statements[name].append(statement)
 
 
 def _source_of(file: str) -> _Source | None:

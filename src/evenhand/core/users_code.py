@@ -36,15 +36,17 @@ def is_installed(file: str) -> bool:
 def users_file(module: ModuleType | None) -> str:
     """The file of a module that is the user's own, wherever links lead; empty for any other, and for none."""
     file = getattr(module, "__file__", None)
-    return file if isinstance(file, str) and _is_own(file) else ""
+    return file if isinstance(file, str) and is_own(file) else ""
 
 
 @lru_cache(maxsize=4096)
-def _is_own(file: str) -> bool:
+def is_own(file: str) -> bool:
+    """Whether a module's file is the user's own, wherever links lead."""
     return is_users(file) and not str(Path(file).resolve()).startswith(_RESOLVED)
 
 
 _UNSAID = frozenset({"annotation", "returns", "type_comment", "kind", "ctx", "type_params"})
+_Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _others: dict[str, ModuleType] = {}
 """Imported modules that are not the user's own. A process has thousands, which are gone through for each run."""
 
@@ -68,6 +70,21 @@ def imported_names(tree: ast.AST) -> Iterator[tuple[str, int, tuple[str, ...]]]:
                 yield alias.name, 0, ()
         elif isinstance(node, ast.ImportFrom):
             yield node.module or "", node.level, tuple(alias.name for alias in node.names)
+
+
+def bound_names(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement at the top of a file binds."""
+    if isinstance(statement, _Defined):
+        yield statement.name
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
+        for alias in statement.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    else:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            elif isinstance(node, _Defined | ast.Import | ast.ImportFrom):
+                yield from bound_names(node)
 
 
 def text_of_node(node: object) -> str:

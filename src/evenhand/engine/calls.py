@@ -72,6 +72,7 @@ from evenhand.providers.local_code import own_code
 
 if TYPE_CHECKING:
     from evenhand.engine.batches.lane import BatchLane
+    from evenhand.store.cache import CachedReply
 
 _Paid = tuple[Reply, bytes]
 """A reply, and the answer that it was read from."""
@@ -188,7 +189,7 @@ class CallDesk:
         if self._replaying:
             recorded = self._journal.recorded(planned.index, request.key, nth)
             if recorded is not None:
-                return self._recorded(provider, recorded)
+                return self._recorded(provider, request, recorded)
         # What is measured rather than said is the same every time: there is but one draw of it.
         draw = f"{planned.repeat}.{nth}" if prompt.task == "generate" else "0.0"
         if not request.deterministic:
@@ -222,7 +223,7 @@ class CallDesk:
             # What is asked of a contest is asked in the name of one of its trials, not always of the same.
             earlier = self._journal.compared(trial.compared, request.key, nth)
             if earlier is not None:
-                return self._taken(start, provider, earlier.body, earlier.latency_s)
+                return self._taken(start, provider, request, earlier)
         if self._cache is not None and says(provider, "lasts"):
             return await self._shared(trial, self._cache, start, provider, request)
         if self._lane is not None:
@@ -237,11 +238,12 @@ class CallDesk:
             self._variants[variant.index] = name
         return name
 
-    def _recorded(self, provider: Provider, recorded: CallEnd) -> Reply:
+    def _recorded(self, provider: Provider, request: Request, recorded: CallEnd) -> Reply:
         """A reply that this run has received before."""
         paid = recorded.origin == "provider"  # by this trial: its cost is the trial's
         if not paid or self._lane is None:
-            return self._replayed(provider, recorded, "journal" if paid else recorded.origin)
+            reply = self._replayed(provider, recorded, "journal" if paid else recorded.origin)
+            return self._priced(provider, request, reply)
         # A trial that was put off has paid for it in an earlier pass, and maybe at another price.
         reply = self._replayed(provider, recorded, "provider")
         self.counts.cached -= 1
@@ -274,7 +276,7 @@ class CallDesk:
             # The answer to another trial of this run, which the cache had no time to keep.
             stored = self._journal.answered(request.key, draw)
         if stored is not None:
-            return self._taken(start, provider, stored.body, stored.latency_s)
+            return self._taken(start, provider, request, stored)
         if self._lane is not None:
             await self._lane.admit(trial, start, provider, request, cache)
         name = (request.key, draw)
@@ -291,13 +293,17 @@ class CallDesk:
         return (await flight.landed())[0]
 
     def _taken(
-        self, start: CallStart, provider: Provider, body: bytes, latency_s: float | None
+        self, start: CallStart, provider: Provider, request: Request, stored: CachedReply | CallEnd
     ) -> Reply:
         """An answer that another trial paid for, in this run or before."""
-        end = CallEnd(body=body, origin="cache", latency_s=latency_s)
-        reply = self._replayed(provider, end, "cache")
-        self._journal.note(start, ended(body, reply, attempts=0, wasted=0))
+        end = CallEnd(body=stored.body, origin="cache", latency_s=stored.latency_s)
+        reply = self._priced(provider, request, self._replayed(provider, end, "cache"))
+        self._journal.note(start, ended(stored.body, reply, attempts=0, wasted=0))
         return reply
+
+    def _priced(self, provider: Provider, request: Request, reply: Reply) -> Reply:
+        """A reply that nobody paid for now, with what it would have cost in this run."""
+        return reply if self._lane is None else self._lane.priced(provider, request, reply)
 
     def _landed(self, name: tuple[str, str], task: asyncio.Task[_Paid]) -> None:
         flight = self._under_way.get(name)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from msgspec import field
 from msgspec.structs import replace
 
-from evenhand.core.application_code import ApplicationCode
+from evenhand.core.application_code import ApplicationCode, changed_modules
 from evenhand.core.arguments import checked
 from evenhand.core.errors import CodeError, ConfigError, UsageError
 from evenhand.core.message import Prompt
@@ -252,6 +252,9 @@ class _Start(Record, frozen=True, kw_only=True):
             with RunFile.open(resume) as earlier:
                 if earlier.meta.fingerprint != plan.fingerprint:
                     raise _changed(earlier.meta, plan)
+                # Code that lies elsewhere, such as a library of the user's own, is no file of the plan's.
+                if changed := changed_modules(earlier.meta.code, _code(plan, settings)):
+                    raise changed_since(earlier.meta, changed)
             journal = Journal.reopen(resume, anew=settings.anew)
             # Under the lock: until then, another process may have been running what is read here.
             words = last_words(_crumbs(resume))

@@ -22,7 +22,7 @@ from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from evenhand.core.application_code import joined_code
+from evenhand.core.application_code import changed_modules, joined_code
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import as_mapping
@@ -140,6 +140,11 @@ def _check(files: Sequence[Path], metas: Sequence[RunMeta], to: Path) -> None:
             raise UsageError(
                 f"run {meta.id} is not of the same plan as run {first.id}: files, models or options differ",
                 hint="Merge runs that were started with the same command and the same files, but for --shard.",
+            )
+        if changed := changed_modules(first.code, meta.code):
+            raise UsageError(
+                f"run {meta.id} ran other code than run {first.id}: {', '.join(changed)} differs",
+                hint="Run the shards again with the same code.",
             )
         if others := _other_options(meta, first):
             raise UsageError(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.runs import Make, result
 
-from evenhand.cli.watch import Watched, _spent
+from evenhand.cli.watch import Watched, _Budget, _named, _spent, _Watcher
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.languages.documents.watching import changed, look
 
@@ -112,3 +112,64 @@ async def test_the_budget_counts_calls_of_trials_that_it_left_unsettled(
     assert _spent(document) == pytest.approx(0.06)
     run.path.unlink()
     assert _spent(document) == 0.02
+
+
+def watcher(project: Path) -> _Watcher:
+    """Somebody who watches both files."""
+    return _Watcher(watched=watched(project), options=[], budget=_Budget(None))
+
+
+def during_a_run(watching: _Watcher, file: Path, text: str) -> bool:
+    """Whether a file that is written during a run starts another one after it."""
+    before = watching.watched.look()
+    file.write_text(text)
+    now = watching.watched.look()
+    return str(file) in changed(watching._without_outputs(before, now), now)
+
+
+def test_a_file_that_is_saved_during_one_run_after_another_is_run(
+    project: Path, capsys: pytest.CaptureFixture[str]
+):
+    """What a run is made of is the user's; what nobody is known to read, and each run changes, is the runs' own."""
+    watching, module, output = watcher(project), project / "app.py", project / "page.txt"
+    assert [during_a_run(watching, module, f"x = {n}0\n" * n) for n in range(4)] == [True] * 4
+    assert capsys.readouterr().out == ""
+    assert not during_a_run(watching, module, "x = 5\n")
+    assert "app.py changed during 5 runs in a row" in capsys.readouterr().out
+    assert [during_a_run(watching, output, "x" * n) for n in range(2)] == [True, False]
+    assert capsys.readouterr().out == ""
+
+
+def test_what_lies_outside_of_the_project_is_watched(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+):
+    """A dataset that several projects share, and a library of the user's own."""
+    made, shared = watched(project), tmp_path_factory.mktemp("shared") / "cases.jsonl"
+    shared.write_text("{}")
+    target = made.targets[0]
+    target.files = frozenset({*(target.files or ()), str(shared)})
+    before = made.look()
+    shared.write_text('{"id": 1}')
+    assert changed(before, made.look()) == [str(shared)]
+    assert [one for one, _ in made.affected([str(shared)])] == [target]
+
+
+def test_the_files_that_a_config_names_are_known(project: Path):
+    """Prompts, tests and code, wherever they lie; no text that is no file's name."""
+    (project / "folder").mkdir()
+    config = {
+        "prompts": ["file://../app.py:prompt", "../page.txt", "Say {{x}}"],
+        "tests": "file://../evals/*.csv",
+        "providers": [{"id": "python:../app.py", "config": {"x": None}}],
+    }
+    named = {os.path.normpath(file) for file in _named(config, project / "folder")}
+    assert named == {str(project / name) for name in ("app.py", "page.txt", "evals/a.csv")}
+
+
+def test_after_a_run_that_could_not_start_everything_is_run(project: Path):
+    """An eval that was edited before, in the same file, has not run yet."""
+    made = watched(project)
+    target, file = made.targets[0], project / "evals/a_evals.py"
+    file.write_text(file.read_text().replace("pass", "return None"))
+    target.text = ""
+    assert target.to_run([str(file)]) == [str(file)]

@@ -293,6 +293,73 @@ def test_a_function_is_known_by_all_that_it_names_in_modules_of_the_users(
     assert graded_by(tmp_path / "edited", edited) != first
 
 
+LATER = {
+    "graders": """
+def grade(output):
+    import rules.words
+    from helpers import Strict as Exact, clean
+    return Exact().passes(clean(output)) and rules.words.known(output)
+""",
+    "helpers": HELPERS["helpers"],
+    "rules/__init__": "",
+    "rules/words": """
+from .most import MOST
+
+
+def known(text):
+    from .lists import WORDS
+    return text in WORDS and len(text) < MOST
+
+
+def unused(text):
+    return text
+""",
+    "rules/lists": 'WORDS = ["damn", "hell"]\n',
+    "rules/most": "MOST = 9\n",
+}
+"""Modules that are imported when a check is called, if ever."""
+
+
+@pytest.mark.parametrize(
+    ("module", "before", "after"),
+    [
+        ("helpers", "text.strip()", "text.lower()"),
+        ("helpers", "most = 5", "most = 6"),
+        ("helpers", "len(text) < self.most", "True"),
+        ("rules/words", "and len(text) < MOST", ""),
+        ("rules/lists", '["damn", "hell"]', '["damn"]'),
+        ("rules/most", "9", "90"),
+    ],
+)
+def test_a_function_is_known_by_what_it_imports_when_it_is_called(
+    tmp_path: Path, module: str, before: str, after: str
+):
+    """Whether or not it was called: else the first trial would decide what the check is."""
+    first = graded_by(tmp_path / "first", LATER)
+    assert graded_by(tmp_path / "again", LATER) == first
+    assert before in LATER[module]
+    edited = {**LATER, module: LATER[module].replace(before, after)}
+    assert graded_by(tmp_path / "edited", edited) != first
+
+
+@pytest.mark.parametrize(
+    ("module", "before", "after"),
+    [
+        ("helpers", "len(text) < limit", "len(text) <= limit"),
+        ("rules/words", "def unused(text):\n    return text", "def unused(text):\n    return 1"),
+        ("rules/words", "def known(text):\n", 'def known(text):\n    "Of a text."\n'),
+        ("rules/most", "9", "9  # letters"),
+    ],
+)
+def test_what_a_function_does_not_name_of_what_it_imports_is_no_part_of_it(
+    tmp_path: Path, module: str, before: str, after: str
+):
+    """Nor are comments and docstrings."""
+    assert before in LATER[module]
+    edited = {**LATER, module: LATER[module].replace(before, after)}
+    assert graded_by(tmp_path / "edited", edited) == graded_by(tmp_path / "first", LATER)
+
+
 @pytest.mark.parametrize(
     ("module", "before", "after"),
     [

@@ -84,6 +84,18 @@ async def test_runs_of_other_options_are_not_merged(
     assert not (tmp_path / "all.db").exists()
 
 
+async def test_shards_that_ran_other_code_are_not_merged(make_run: Make, tmp_path: Path):
+    """Also where it lies outside of the project, and is no file of the plan's."""
+    halves = [
+        await make_run(
+            [result(n), result(n + 1)], planned=4, code={"far.py": code, "log.txt": code}
+        )
+        for n, code in ((0, "1"), (2, "2"))
+    ]
+    with pytest.raises(UsageError, match=r"ran other code than run \w+: far\.py differs"):
+        merge([half.path for half in halves], tmp_path / "all.db")
+
+
 async def test_a_run_that_is_being_written_is_not_merged(make_run: Make, tmp_path: Path):
     """What it has not written yet would be missing."""
     files = await two(make_run)

@@ -16,25 +16,24 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType
 from typing import NamedTuple
 
 from msgspec import field
 
 from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
+from evenhand.core.later_imports import file_of_module
 from evenhand.core.record import Record
 from evenhand.core.source_code import FORM
-from evenhand.core.users_code import text_of_node, users_file, users_files, users_frame
+from evenhand.core.users_code import bound_names, is_own, text_of_node, users_frame
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
-    bound_names,
     called_name,
     names_not_theirs,
     root_name,
@@ -154,15 +153,14 @@ class _Source:
         """Names from modules that are neither ours nor Python's, and those of the file that call them."""
         self.imported: dict[str, tuple[str, int, str]] = {}
         """Of each of these names: the module, the dots before it, and the name there; empty for the module itself."""
+        for node in ast.walk(tree):  # a function may import what it needs
+            if isinstance(node, ast.Import | ast.ImportFrom) and not names_not_theirs(node):
+                self.application |= {*bound_names(node)}
+                self.imported |= {**_imports(node), **self.imported}
         for statement in tree.body:
-            names = [*bound_names(statement)]
-            if isinstance(statement, ast.Import | ast.ImportFrom):
-                if not names_not_theirs(statement):
-                    self.application |= {*names}
-                    self.imported |= _imports(statement)
-                continue
-            for name in names:
-                self.statements[name].append(statement)
+            if not isinstance(statement, ast.Import | ast.ImportFrom):
+                for name in bound_names(statement):
+                    self.statements[name].append(statement)
         calling = self._calling()
         while calling - self.application:
             self.application |= calling
@@ -180,13 +178,8 @@ class _Source:
 
         Its value may change while the application runs. Empty for anything else: a text may be the prompt.
         """
-        module, name = self._place(node)
-        file = users_file(module)
-        if not file or not name:
-            return ""
-        try:
-            source = _source(Path(file), Path(file).read_bytes(), True)
-        except (OSError, SyntaxError, ValueError, RecursionError):
+        source, name = self._place(node)
+        if source is None:
             return ""
         if name in source.imported:
             return source.constant(ast.Name(name, ast.Load()))
@@ -198,32 +191,43 @@ class _Source:
         if self._alone or not isinstance(node, ast.Expr):
             return ""
         called = node.value.value if isinstance(node.value, ast.Await) else node.value
-        if not isinstance(called, ast.Call):
-            return ""
-        module, name = self._place(called.func)
-        function = vars(module).get(name) if module is not None and users_file(module) else None
-        if not isinstance(function, FunctionType):
-            return ""
-        return _read_conditions(*_lines(function.__code__), alone=True).asserts
+        return self.asserted_in(called.func) if isinstance(called, ast.Call) else ""
 
-    def _place(self, node: ast.AST) -> tuple[ModuleType | None, str]:
-        """The module that this names something in, and its name there; no module for what isn't imported."""
+    def asserted_in(self, node: ast.AST) -> str:
+        """A digest of what the function of another module asserts that this names."""
+        source, name = self._place(node)
+        if source is None:
+            return ""
+        if name in source.imported:
+            return source.asserted_in(ast.Name(name, ast.Load()))
+        functions = [one for one in source.statements.get(name, ()) if isinstance(one, _Function)]
+        if not functions:
+            return ""
+        last = functions[-1].end_lineno or functions[-1].lineno
+        return source.conditions(functions[-1].lineno, last).asserts
+
+    def _place(self, node: ast.AST) -> tuple[_Source | None, str]:
+        """The module of the user's that this names something in, and its name there; None for what isn't imported."""
         root, part = node, ""
         if isinstance(node, ast.Attribute):
             root, part = node.value, node.attr
         if not isinstance(root, ast.Name) or root.id not in self.imported:
             return None, ""
         module, dots, name = self.imported[root.id]
-        home = self._beside(module, dots) if dots else sys.modules.get(module)
-        inner = vars(home).get(name) if home is not None and name and part else home
-        return (inner, part or name) if isinstance(inner, ModuleType) else (None, "")
+        if name and part:  # `from package import module`
+            module = f"{module}.{name}".strip(".")
+        file = Path(self._beside(module, dots) if dots else file_of_module(module))
+        try:
+            return _source(file, file.read_bytes(), True), part or name
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            return None, ""
 
-    def _beside(self, module: str, dots: int) -> ModuleType | None:
-        """The module that `from .module import` means in this file."""
+    def _beside(self, module: str, dots: int) -> str:
+        """The file of the module that `from .module import` means in this file; empty where there is none."""
         above = self._path.parents[min(dots, len(self._path.parents)) - 1]
-        path = above.joinpath(*module.split("."))
-        files = {str(path.with_suffix(".py")), str(path / "__init__.py")}
-        return next((sys.modules.get(name) for name, file in users_files() if file in files), None)
+        path = above.joinpath(*filter(None, module.split(".")))
+        files = (str(path.with_suffix(".py")), str(path / "__init__.py"))
+        return next((file for file in files if Path(file).is_file() and is_own(file)), "")
 
     def conditions(self, first: int, last: int) -> Conditions:
         """What is expected in these lines, and in the functions of the file that these call."""

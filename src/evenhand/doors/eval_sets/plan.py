@@ -50,6 +50,7 @@ from evenhand.doors.eval_sets.project_files import (
     axis_contents,
     code_of,
     data_of,
+    files_elsewhere,
     files_of,
     files_of_models,
     imported_code,
@@ -366,7 +367,7 @@ def _shared(planned: Sequence[PlannedSet], selection: Selection, source: str) ->
         "identify": lambda: _fingerprint(planned, files(), selection),
         "code": lambda: {**imported_code(), **of_evals()},
         "record": lambda: {
-            "files": files(),
+            "files": {**files_elsewhere(one.evals.path for one in planned), **files()},
             "thresholds": _thresholds(planned),
             "sets": [one.record() for one in planned],
         },

@@ -21,8 +21,9 @@ from pathlib import Path
 from evenhand.core.application_code import EVAL
 from evenhand.core.definition import LETTERS, brief, file_digest
 from evenhand.core.encoding import decode, digest, digest_of, encode
+from evenhand.core.later_imports import imported_later
 from evenhand.core.provider import Provider
-from evenhand.core.users_code import text_of_node, users_files
+from evenhand.core.users_code import bound_names, text_of_node, users_files
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.prompt import Prompt
@@ -54,6 +55,21 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
         with contextlib.suppress(OSError):  # gone since, or in an archive
             digests[os.path.relpath(path, folder)] = digest(Path(path).read_bytes())
     return dict(sorted(digests.items()))
+
+
+def files_elsewhere(sets: Iterable[Path]) -> dict[str, str]:
+    """A digest of each file that is imported from outside of these projects, by its path from the first of them.
+
+    A run's fingerprint is none of these: where they lie is another place on another machine.
+    """
+    projects = [project_of(file.resolve()) for file in dict.fromkeys(sets) if file.is_file()]
+    files = {os.path.abspath(file) for _, file in _modules()}  # noqa: PTH100 (a link stays as it is)
+    digests: dict[str, str] = {}
+    for path in sorted(files):
+        if projects and not any(Path(path).is_relative_to(one) for one in projects):
+            with contextlib.suppress(OSError, ValueError):  # gone since, or on another drive
+                digests[os.path.relpath(path, projects[0])] = digest(Path(path).read_bytes())
+    return digests
 
 
 def files_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str]:
@@ -122,14 +138,15 @@ _OF_EVALS = "evenhand_evals_"
 def imported_code() -> dict[str, str]:
     """A digest of each module of the user's own, wherever it lies; eval files, tests and `_version.py` left out.
 
-    A module is called by its dotted name, so that folders, links and package folders make no difference.
+    So do modules that functions import only when they are called. A module is called by its dotted name, so that
+    folders, links and package folders make no difference.
     """
     modules: dict[str, str] = {}
-    for name, file in users_files():
+    for name, file in _modules():
         linecache.checkcache(file)
-        linecache.getlines(
-            file
-        )  # kept for `text_of_code`: an edit in the middle of a run makes no difference
+        if name in sys.modules:
+            # Kept for `text_of_code`: an edit in the middle of a run makes no difference.
+            linecache.getlines(file)
         last = name.rpartition(".")[2]
         if last in ("__main__", "_version") or last.startswith("test_") or last.endswith("_test"):
             continue
@@ -224,6 +241,12 @@ def axis_contents(axes: Mapping[str, object], folder: Path) -> dict[str, str]:
     return {name: content for name, content in contents.items() if content}
 
 
+def _modules() -> list[tuple[str, str]]:
+    """The name and the file of each module of the user's own that is imported, or that functions of these import."""
+    imported = list(users_files())
+    return [*imported, *imported_later(imported)]
+
+
 def _imported_below(folder: Path) -> Iterator[str]:
     below = f"{folder}{os.sep}"
     installed = tuple(
@@ -231,7 +254,7 @@ def _imported_below(folder: Path) -> Iterator[str]:
         for prefix in {os.path.realpath(p) for p in (sys.prefix, sys.base_prefix)}
         if prefix.startswith(below)
     )
-    for _, file in users_files():
+    for _, file in _modules():
         path = os.path.abspath(file)  # noqa: PTH100 (a link stays as it is)
         if path.startswith(below) and not path.startswith(installed):
             yield path
@@ -376,21 +399,6 @@ class _EvalSource:
         else:
             yield from (type(node).__name__, *header)
         yield from parts
-
-
-def bound_names(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement at the top of a file binds."""
-    if isinstance(statement, _Defined):
-        yield statement.name
-    elif isinstance(statement, ast.Import | ast.ImportFrom):
-        for alias in statement.names:
-            yield alias.asname or alias.name.partition(".")[0]
-    else:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
-            elif isinstance(node, _Defined | ast.Import | ast.ImportFrom):
-                yield from bound_names(node)
 
 
 def names_not_theirs(statement: ast.stmt) -> set[str]:

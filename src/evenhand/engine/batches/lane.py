@@ -22,6 +22,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from evenhand.core.errors import ProviderError
+from evenhand.core.message import Reply
 from evenhand.core.provider import Provider, Request
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallEnd, CallStart
@@ -194,8 +195,7 @@ class BatchLane:
         error = self._errors.get(name)
         if error is not None:
             raise error
-        live = name in self._late or (self.policy.marked and not asks_for_batches(provider))
-        taken_by = None if live else place_of(provider, request)
+        taken_by = None if name in self._late else self._taken_by(provider, request)
         if taken_by is not None:
             place = taken_by[0]
             self._places[place.address, place.account] = place
@@ -225,6 +225,18 @@ class BatchLane:
         for _ in range(_TURNS):
             await sleep(0)
         raise Suspended
+
+    def _taken_by(self, provider: Provider, request: Request) -> tuple[BatchPlace, bytes] | None:
+        """Where this run would ask for it in a batch, and what with; None where it is asked live."""
+        is_live = self.policy.marked and not asks_for_batches(provider)
+        return None if is_live else place_of(provider, request)
+
+    def priced(self, provider: Provider, request: Request, reply: Reply) -> Reply:
+        """An answer that came from elsewhere, with the cost that it would have had in this run."""
+        taken_by = self._taken_by(provider, request)
+        if taken_by is None:
+            return reply
+        return replace(reply, cost_usd=batch_cost_of(provider, reply, taken_by[0].vendor))
 
     def place(self, record: BatchRecord) -> BatchPlace:
         """Where a batch is, with the key of whoever asks there."""

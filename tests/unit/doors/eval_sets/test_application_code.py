@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from evenhand.core.application_code import changed_code
 from evenhand.doors.eval_sets.discovery import find
 from evenhand.doors.eval_sets.project_files import (
     code_of,
+    files_elsewhere,
     files_of,
     imported_code,
     session_code,
@@ -178,6 +180,36 @@ def test_modules_count_wherever_they_lie_and_by_their_names(
     assert other_file(folder, FILE)["far_away/core.py"] == parts["far_away/core.py"]
     (package / "core.py").write_text("x = 2\n")
     assert other_file(folder, FILE)["far_away/core.py"] != parts["far_away/core.py"]
+
+
+def test_modules_count_that_functions_import_when_they_are_called(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+):
+    """From the run's beginning, though no trial has come that far: one that is resumed has results of one version."""
+    elsewhere = tmp_path_factory.mktemp("src")
+    monkeypatch.syspath_prepend(elsewhere)
+    (folder / "shop_app.py").write_text(
+        APPLICATION
+        + "\n\nbetter = answer\n\n\ndef late():\n    import later.prices\n    import json\n"
+    )
+    (folder / "later").mkdir()
+    (folder / "later/__init__.py").write_text("")
+    (folder / "later/prices.py").write_text("from . import taxes\nfrom shelf import far\n")
+    (folder / "later/taxes.py").write_text("x = 1\n")
+    (folder / "later/unused.py").write_text("x = 1\n")
+    (elsewhere / "shelf.py").write_text("far = 1\n")
+    importlib.invalidate_caches()
+    parts = other_file(folder, FILE)
+    late = {"later.py", "later/prices.py", "later/taxes.py"}
+    assert {name for name in parts if "later" in name or "shelf" in name} == {*late, "shelf.py"}
+    assert "later.prices" not in sys.modules
+    path = next(folder.glob("*_evals.py"))
+    files = {name for name in files_of([path]) if name.startswith("later")}
+    assert files == {"later/__init__.py", "later/prices.py", "later/taxes.py"}
+    outside = os.path.relpath(elsewhere / "shelf.py", folder)
+    before = files_elsewhere([path])[outside]
+    (elsewhere / "shelf.py").write_text("far = 2\n")
+    assert files_elsewhere([path])[outside] != before
 
 
 def test_a_file_that_is_gone_or_broken_by_now_has_no_code(folder: Path):

@@ -225,6 +225,53 @@ def stated(expect, text):
 """
 
 
+WITHIN = """
+async def answers(case, expect):
+    from limits import MOST
+    from desk import checks
+    import limits as bounds
+    output = case.input
+    expect(len(output) < MOST, "is short")
+    expect(len(output) > bounds.LEAST, "is long")
+    checks.assert_plain(output)
+    return output
+"""
+LIMITS = "MOST = 30\nLEAST = 3\n"
+PLAIN = "def assert_plain(text):\n    assert '<b>' not in text\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("MOST = 30", "MOST = 300", {"is short"}),
+        ("LEAST = 3", "LEAST = 0", {"is long"}),
+        ("'<b>'", "'<i>'", {""}),
+    ],
+)
+def test_conditions_consist_of_what_an_eval_imports_in_its_body(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, changed: set[str]
+):
+    """As of what its file imports, whether or not it has been imported yet."""
+    digests = list[dict[str, str]]()
+    for name, edit in (
+        ("first", lambda text: text),
+        ("again", lambda text: text),
+        ("edited", None),
+    ):
+        folder = tmp_path / name
+        (folder / "desk").mkdir(parents=True)
+        for file, text in (("limits", LIMITS), ("desk/checks", PLAIN), ("desk/__init__", "")):
+            (folder / f"{file}.py").write_text(edit(text) if edit else text.replace(before, after))
+        (folder / "a_evals.py").write_text(WITHIN)
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(folder)
+            digests.append(labelled(conditions_of(lines_of(folder / "a_evals.py", 2, 10))))
+    first, again, edited = digests
+    assert first == again
+    assert first.keys() == {"is short", "is long", ""}
+    assert {label for label in first if first[label] != edited[label]} == changed
+
+
 def test_what_is_imported_once_more_is_read_once_more(tmp_path: Path):
     """As in a notebook, or while evals are watched: the function is the same, and what it names isn't."""
     path = tmp_path / "stated.py"
