@@ -253,7 +253,7 @@ def test_an_estimate_after_scripted_replies_says_what_models_would_cost(start):
     _, evenhand = start((), files)
     evenhand("run", ".", "--offline", "--no-progress", "--no-table")
     estimate = evenhand("probe", "--dry-run")
-    assert re.search(r"about \$0\.\d+ from models; a script answers, at no cost\n", estimate)
+    assert re.search(r"replies scripted \(from models about \$0\.\d+\)\n", estimate)
 
 
 def test_a_probe_needs_the_keys_of_judges_alone_and_its_estimate_needs_none(

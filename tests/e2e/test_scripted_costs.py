@@ -70,7 +70,7 @@ def evenhand(
         (("compare", ":1", ":2"), ""),
         (("export", "--to", "-", "--format", "junit"), "is polite"),
         (("check", "--offline"), "replies scripted"),
-        (("probe", "--offline", "--dry-run"), "from models; a script answers, at no cost"),
+        (("probe", "--offline", "--dry-run"), "replies scripted (from models about $0.0034)"),
         (("probe", "--offline"), "replies scripted; next"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",

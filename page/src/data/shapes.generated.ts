@@ -129,7 +129,7 @@ export interface Variant {
   readonly scales: Readonly<Record<string, readonly [number, number]>>;
 }
 
-/** What one model was asked in one role, over all sessions and all takes: the calls that were answered. */
+/** What one model was asked in one role, over all sessions and all takes. A call counts where it was answered. What was asked in vain is counted apart. */
 export interface Usage {
   /** `subject`, `judge`, `setup` or `simulator` */
   readonly role: "subject" | "judge" | "setup" | "simulator";
@@ -145,6 +145,8 @@ export interface Usage {
   readonly tokens_in: number;
   /** the same; tokens */
   readonly tokens_out: number;
+  /** refused, or failed at every attempt, and not answered later; calls */
+  readonly unanswered: number;
   /** charged by the provider; US dollars; null: the price is not known */
   readonly cost_usd: number | null;
 }

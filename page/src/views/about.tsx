@@ -64,14 +64,14 @@ function UsageTable({ head }: { head: Head }) {
     <div class="table-box" tabIndex={0} role="region" aria-label="Model calls">
       <table class="list">
         <thead>
-          <tr><th>Role</th><th>Model</th><th class="n">Calls</th><th class="n" title="From the cache or the journal: nothing was sent">Replayed</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Spent</th></tr>
+          <tr><th>Role</th><th>Model</th><th class="n">Calls</th><th class="n" title="From the cache or the journal: nothing was sent">Replayed</th><th class="n" title="Refused, or failed at every attempt">Unanswered</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Spent</th></tr>
         </thead>
         <tbody>
           {head.usage.map((used) => (
             <tr key={`${used.role} ${used.model}`}>
               <td>{used.role}</td>
               <td>{shown(used.model)}{used.answered.some((name) => name !== used.model) && <span class="muted"> answered as {shown(used.answered.join(", "))}</span>}</td>
-              <td class="n">{grouped(used.calls)}</td><td class="n">{grouped(used.cached)}</td>
+              <td class="n">{grouped(used.calls)}</td><td class="n">{grouped(used.cached)}</td><td class="n">{grouped(used.unanswered)}</td>
               <td class="n">{grouped(used.tokens_in)}</td><td class="n">{grouped(used.tokens_out)}</td><td class="n">{paid(used.cost_usd, { scripted: head.scripted, calls: used.calls })}</td>
             </tr>
           ))}

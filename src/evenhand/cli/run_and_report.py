@@ -445,7 +445,7 @@ def _report(finished: Finished, plan: Plan, session: Session) -> int:
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(finished.path) as run_file:
-        if sum(run_file.judge_calls()):
+        if run_file.asks_judges():
             from evenhand.analysis.trust.labels.drawing import peoples_share
 
             peoples_share(run_file)

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 _Kind = TypeVar("_Kind")
 
 
-FREE = " from models; a script answers, at no cost"
-"""Behind what would be paid for, where replies come from offline.jsonl."""
-
-
 class _JudgeOptions(Protocol):
     @property
     def offline(self) -> bool: ...

@@ -127,7 +127,7 @@ def _failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
 
 def _judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     """What judges said, and what it is worth; nothing where none was asked."""
-    if not (sum(run.judge_calls()) or "imported" in run.meta.settings):
+    if not (run.asks_judges() or "imported" in run.meta.settings):
         return []
     from evenhand.render.judged_rates import judged_or_damaged  # noqa: PLC0415 (imported on use)
 
@@ -343,13 +343,7 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
         parts.append(count(totals.calls, "call") + replayed)
         if totals.tokens_in or totals.tokens_out:
             parts.append(tokens(totals.tokens_in, totals.tokens_out))
-    # Trials that were broken off have answers, too, which are paid for and kept.
-    if (beyond := _calls_beyond(run, totals)) > 0 and not run.alive:
-        parts.append(
-            f"{count(beyond, 'call')} of unfinished trials"
-            if totals.trials < run.meta.planned
-            else f"{count(beyond, 'earlier call')} of trials that were run again"
-        )
+    parts += [] if run.alive else _other_calls(run, totals)
     if totals.calls or spend.calls:
         saved = _saved(run, totals)
         without = f", {money(saved)} saved" if saved else ""
@@ -371,11 +365,20 @@ def _saved(run: RunFile, totals: Totals) -> float:
     return max(0.0, round(sum(costs) - totals.cost_usd, 10)) if whole else 0.0
 
 
-def _calls_beyond(run: RunFile, totals: Totals) -> int:
-    """How many calls the run has beyond those of its trials' results; of a settled run, of its trials alone."""
+def _other_calls(run: RunFile, totals: Totals) -> Iterator[str]:
+    """The calls that a run made beyond those of its trials' results: earlier ones, and those without an answer."""
     settled = totals.trials >= run.meta.planned
     usage = run.usage(range(len(run.meta.variants)) if settled else None)
-    return sum(used.calls for used in usage if used.role != "setup") - totals.calls
+    # Trials that were broken off have answers, too, which are paid for and kept.
+    beyond = sum(used.calls for used in usage if used.role != "setup") - totals.calls
+    if beyond > 0:
+        yield (
+            f"{count(beyond, 'earlier call')} of trials that were run again"
+            if settled
+            else f"{count(beyond, 'call')} of unfinished trials"
+        )
+    if unanswered := sum(used.unanswered for used in usage):
+        yield f"{count(unanswered, 'call')} without an answer"
 
 
 def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: str) -> str:

@@ -68,6 +68,8 @@ def usage_line(run: RunFile) -> str:
 def _used(used: ModelUsage, *, scripted: bool) -> str:
     replayed = f" ({used.cached:,} replayed)" if used.cached else ""
     parts = [count(used.calls, "call") + replayed]
+    if used.unanswered:
+        parts.append(f"{used.unanswered:,} without an answer")
     if used.tokens_in or used.tokens_out:
         parts.append(tokens(used.tokens_in, used.tokens_out))
     if used.cost_usd is not None or not scripted:
@@ -139,7 +141,7 @@ def _waited(run: RunFile) -> list[str]:
 def _compared(run: RunFile) -> list[str]:
     """The calls that compared the outputs of all variants, which are counted in the costs of one."""
     variants = run.meta.variants
-    if run.meta.status == "running" or len(variants) < 2 or not sum(run.judge_calls()):
+    if run.meta.status == "running" or len(variants) < 2 or not run.asks_judges():
         return []
     names = dict(zip((one.index for one in variants), column_names(variants), strict=True))
     return [
@@ -152,7 +154,7 @@ def _compared(run: RunFile) -> list[str]:
 
 def _off_scale(run: RunFile) -> list[str]:
     """The first score of a judge that is on another scale than its threshold. What is judged is read for it."""
-    if run.meta.status == "running" or not sum(run.judge_calls()):
+    if run.meta.status == "running" or not run.asks_judges():
         return []
     trial = next(run.warned(OFF_SCALE), None)
     outcomes = () if trial is None else trial.outcomes

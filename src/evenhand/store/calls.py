@@ -291,16 +291,20 @@ class JournaledCalls(Counts):
         with readable(self._run.path):
             for role, model, answered, *numbers, unpriced, cost in self._run.db.execute(
                 f"""
-                select role, provider, model, count(*), sum(origin != 'provider'), total(tokens_in), total(tokens_out),
-                       sum(origin = 'provider' and cost_usd is null),
-                       round(total(case when origin = 'provider' then cost_usd end), 10)
-                from call join reply on reply.call = call.id where error = '' {chosen}
+                select role, provider, model, sum(error = ''), sum(error = '' and origin != 'provider'),
+                       total(case when error = '' then tokens_in end), total(case when error = '' then tokens_out end),
+                       sum(error != '' and attempts > 0 and not {_ASKED_AGAIN}),
+                       sum(error = '' and origin = 'provider' and cost_usd is null),
+                       round(total(case when error = '' and origin = 'provider' then cost_usd end), 10)
+                from call join reply on reply.call = call.id where (error = '' or attempts > 0) {chosen}
                 group by role, provider, model
                 order by role = 'subject' desc, role, case when role = 'subject' then min(trial) end, provider, model
                 """,  # noqa: S608 (fixed texts)
                 columns,
             ):
-                calls, cached, tokens_in, tokens_out = map(int, numbers)
+                calls, cached, tokens_in, tokens_out, unanswered = map(int, numbers)
+                if not (calls or unanswered):
+                    continue
                 more = ModelUsage(
                     role=role,
                     model=model,
@@ -309,6 +313,7 @@ class JournaledCalls(Counts):
                     cached=cached,
                     tokens_in=tokens_in,
                     tokens_out=tokens_out,
+                    unanswered=unanswered,
                     cost_usd=None if unpriced else cost,
                 )
                 before = usage.get((role, model))
@@ -391,6 +396,12 @@ class JournaledCalls(Counts):
 
 _EMPTY, _CUT_OFF = write_text(EMPTY), write_text(CUT_OFF)
 """These messages as they lie in `reply`."""
+_ASKED_AGAIN = """exists (
+    select 1 from call again join reply answer on answer.call = again.id
+    where again.trial = call.trial and again.key = call.key and again.nth = call.nth
+          and (answer.error = '' or answer.attempts > 0 and again.id > call.id)
+)"""
+"""Whether another call made the same request, and was answered, or came later."""
 CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"
 _CALL_COLUMNS = (
     "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, call.draw, "

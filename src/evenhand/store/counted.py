@@ -33,7 +33,10 @@ class Spend(Record, frozen=True):
 
 
 class ModelUsage(Record, frozen=True, kw_only=True):
-    """What one model was asked in one role, over all sessions and all takes: the calls that were answered."""
+    """What one model was asked in one role, over all sessions and all takes.
+
+    A call counts where it was answered. What was asked in vain is counted apart.
+    """
 
     role: Annotated[CallRole, Key("`subject`, `judge`, `setup` or `simulator`")]
     model: Annotated[str, Key("as asked for")]
@@ -42,9 +45,17 @@ class ModelUsage(Record, frozen=True, kw_only=True):
     cached: Annotated[int, Key("answered by the cache", "calls")]
     tokens_in: Annotated[int, Key("as far as the answers report them", "tokens")]
     tokens_out: Annotated[int, Key("the same", "tokens")]
+    unanswered: Annotated[
+        int, Key("refused, or failed at every attempt, and not answered later", "calls")
+    ]
     cost_usd: Annotated[
         float | None, Key("charged by the provider", "US dollars", null="the price is not known")
     ]
+
+    @property
+    def requests(self) -> int:
+        """How many calls these trials make of it if they are run once more, and nothing is refused."""
+        return self.calls + self.unanswered
 
 
 class CaseTally(Struct, frozen=True, gc=False):
@@ -78,5 +89,6 @@ def added(first: ModelUsage, second: ModelUsage) -> ModelUsage:
         cached=first.cached + second.cached,
         tokens_in=first.tokens_in + second.tokens_in,
         tokens_out=first.tokens_out + second.tokens_out,
+        unanswered=first.unanswered + second.unanswered,
         cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
     )

@@ -121,17 +121,24 @@ class Counts(ReadsRun):
             ]
 
     def judge_calls(self) -> list[int]:
-        """For each variant, in the order of `meta.variants`: how often its trials asked a judge, replays included."""
+        """For each variant, in the order of `meta.variants`: how often a judge answered, replays included."""
         with readable(self._run.path):
             rows: dict[int, int] = dict(
                 self._run.db.execute(
                     """
                     select variant, count(*) from call join trial on idx = call.trial and take = 0
-                    where role = 'judge' group by variant
+                    join reply on reply.call = call.id
+                    where role = 'judge' and error = '' group by variant
                     """
                 )
             )
         return [rows.get(variant.index, 0) for variant in self._run.meta.variants]
+
+    def asks_judges(self) -> bool:
+        """Whether some trial asked a judge, which need not have answered."""
+        with readable(self._run.path):
+            row = self._run.db.execute("select 1 from call where role = 'judge' limit 1").fetchone()
+        return row is not None
 
     def word_sums(self) -> list[list[CaseSum]]:
         """For each variant, in the order of `meta.variants`, how many words the outputs of a case have that are texts.

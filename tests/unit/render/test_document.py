@@ -116,7 +116,7 @@ async def test_the_document_says_what_was_run_and_how(summaries_run: RunFile) ->
     ]
     assert read["usage"][0] == {
         "role": "subject", "model": "anthropic:messages:claude", "answered": ["claude"], "calls": 24, "cached": 0,
-        "tokens_in": 3600, "tokens_out": 1200, "cost_usd": pytest.approx(0.0144),
+        "tokens_in": 3600, "tokens_out": 1200, "unanswered": 0, "cost_usd": pytest.approx(0.0144),
     }  # fmt: skip
 
 

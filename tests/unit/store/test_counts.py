@@ -61,6 +61,48 @@ async def test_the_calls_of_a_trial_that_was_settled_again_are_counted_once(make
         assert again.judge_calls() == [2, 1]
 
 
+def call(
+    trial: int, *, nth: int = 0, error: str = "", attempts: int = 1
+) -> tuple[CallStart, CallEnd]:
+    """A call to a judge, answered for $0.25, or ended by this error."""
+    start = CallStart(trial, "k", nth, "judge", "p", b"{}", 0.0)
+    if error:
+        return start, CallEnd(b"", "provider", attempts=attempts, error=error)
+    return start, CallEnd(b"{}", "provider", 0.1, 10, 1, 0.25, "judge")
+
+
+async def test_a_call_counts_where_it_was_answered_and_is_counted_apart_where_it_was_not(
+    make_run: Make,
+):
+    """One was refused, one never sent; one was refused twice before it was answered, one only refused twice."""
+    calls = [
+        call(0),
+        call(0, nth=1, error="bad-request"),
+        call(1, error="budget", attempts=0),
+        *(call(2, error="rate-limited") for _ in range(2)),
+        call(2),
+        *(call(3, error="rate-limited", attempts=5) for _ in range(2)),
+    ]
+    trials = [result(i, case=f"c{i}", variant=i % 2, ok=i == 2) for i in range(4)]
+    run = await make_run(trials, TWO, calls=calls)
+    assert run.judge_calls() == [2, 0]
+    (used,) = run.usage()
+    assert (used.calls, used.unanswered, used.requests) == (2, 2, 4)
+    assert (used.tokens_in, used.cost_usd, used.answered) == (20, 0.5, ("judge",))
+    (first,) = run.usage([0])
+    assert (first.calls, first.unanswered) == (2, 1)
+    (last,) = run.only([3], "where …").usage()
+    assert (last.calls, last.unanswered) == (0, 1)
+
+
+async def test_judges_that_answered_nothing_were_asked_all_the_same(make_run: Make):
+    """No call counts, yet the run has a judge."""
+    run = await make_run([result(0, ok=None)], calls=[call(0, error="bad-request")])
+    assert run.judge_calls() == [0]
+    assert run.asks_judges()
+    assert not (await make_run([result(0)])).asks_judges()
+
+
 async def test_what_a_growing_run_comes_to_is_counted_anew(tmp_path: Path):
     """By whoever reads it while it is written."""
     journal = Journal.create(tmp_path, meta(2))

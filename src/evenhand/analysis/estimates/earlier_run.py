@@ -149,9 +149,11 @@ def _scaled(
             half, share = batched_usd.get((one.role, one.model), 0.0), batch_share_of(one.model)
             if share:  # what it would have cost live
                 cost += half / share - half
-            # What the cache answered would have cost as much as what was paid for; of nothing paid, nothing is known.
-            cost = cost / paid * one.calls * times if paid else None
-        calls, tokens = round(one.calls * times), round(one.tokens_in * times)
+            # What the cache answered, or nobody, would have cost as much as what was paid for; of nothing paid, nothing
+            # is known.
+            cost = cost / paid * one.requests * times if paid else None
+        asked_again = one.requests / one.calls if one.calls else 1.0
+        calls, tokens = round(one.requests * times), round(one.tokens_in * asked_again * times)
         yield CallEstimate(one.model, one.role, calls, tokens, cost)
 
 

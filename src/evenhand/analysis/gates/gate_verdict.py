@@ -335,7 +335,7 @@ def _case_notes(pairs: Iterable[tuple[Seen, Seen]], stopped: GateDecider | None)
 
 def _changes(baseline: Baseline, run: RunFile) -> Iterator[str]:
     """What the numbers depend on and is otherwise now, apart from what is compared: judges and their calibration."""
-    if not sum(run.judge_calls()):
+    if not run.asks_judges():
         return  # what was taken was judged as the baseline was
     before, now = baseline.header.bound, basis_of(run)
     # A case's own words may stand in what its judge is asked: of other cases, the comparison of each says more.

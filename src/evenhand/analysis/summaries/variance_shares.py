@@ -107,14 +107,14 @@ def trial_cost(run: RunFile, asked: Mapping[int, int]) -> TrialCost:
     """
     trials = sum(asked.values())
     usage = [one for one in run.usage(asked) if one.role != "setup"] if trials else []
-    calls = sum(one.calls for one in usage)
+    calls = sum(one.requests for one in usage)
     costs: list[float] = []
     for one in usage:
         paid = one.calls - one.cached
         # Of what the cache alone answered, no price is known.
         if one.cost_usd is None or not paid:
             return TrialCost(calls / trials, None)
-        costs.append(one.cost_usd / paid * one.calls)
+        costs.append(one.cost_usd / paid * one.requests)
     return TrialCost(calls / trials, math.fsum(costs) / trials) if trials else TrialCost(0.0, None)
 
 

@@ -140,7 +140,7 @@ def judged_rates(run: RunFile, cluster: str = "") -> list[JudgedRate]:
         UsageError: `calibration.json` is damaged.
     """
     # Imported runs have verdicts of judges, but no calls.
-    if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
+    if run.by_outcome or not (run.asks_judges() or "imported" in run.meta.settings):
         return []
     if run.meta.is_judge_check:
         return []

@@ -327,14 +327,17 @@ def spent(usd: float | None, *, scripted: bool) -> str:
 
 
 def priced(usd: float | None, *, scripted: bool, bound: str = "about") -> str:
-    """What calls would cost, in a list of facts; see `paid`.
+    """What calls would cost, in a list of facts; see `paid`. Of a script's, what they would cost from models.
 
     >>> priced(0.00123, scripted=False), priced(None, scripted=False), priced(None, scripted=True)
     ('about $0.0012', 'price unknown', 'replies scripted')
+    >>> priced(0.00123, scripted=True)
+    'replies scripted (from models about $0.0012)'
     """
-    if usd is None or scripted:
-        return "replies scripted" if scripted else "price unknown"
-    return f"{bound} {money(usd)}"
+    price = "" if usd is None else f"{bound} {money(usd)}"
+    if scripted:
+        return f"replies scripted (from models {price})" if usd else "replies scripted"
+    return price or "price unknown"
 
 
 def percent(share: float, digits: int = 0) -> str:

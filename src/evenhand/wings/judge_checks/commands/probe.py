@@ -16,7 +16,6 @@ from evenhand.cli.options import flag, number_option, repeatable
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
-    FREE,
     JudgeRequest,
     Study,
     as_asked,
@@ -33,7 +32,7 @@ from evenhand.core.ranges import SHARE, Range
 from evenhand.core.record import Record
 from evenhand.core.wording.bounds import percent_as_written
 from evenhand.core.wording.ink import width_of
-from evenhand.core.wording.words import count, folded, money, safe, spent
+from evenhand.core.wording.words import count, folded, priced, safe, spent
 from evenhand.render.calibration_text import rate
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.plan import Probing, probe_plan
@@ -191,9 +190,9 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
     parts = [f"{count(one.answers, 'answer')} to judge: about {calls}"]
     if one.different < one.most:
         parts.append(f"at most {count(one.different, 'different question')}")
-    about = "at most" if some else "about"
-    parts.append("price unknown" if one.cost_usd is None else f"{about} {money(one.cost_usd)}")
-    return ", ".join(parts) + (FREE if request.offline else "")
+    bound = "at most" if some else "about"
+    parts.append(priced(one.cost_usd, scripted=request.offline, bound=bound))
+    return ", ".join(parts)
 
 
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:

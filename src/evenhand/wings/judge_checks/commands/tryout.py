@@ -13,7 +13,6 @@ import click
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
-    FREE,
     JudgeRequest,
     Study,
     as_asked,
@@ -189,8 +188,8 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
                 calls += number
                 costs.append(cost)
     known = [cost for cost in costs if cost is not None]
-    whole = money(sum(known)) if len(known) == len(costs) else "price unknown"
-    line = f"about {count(calls, 'call')} to judges, {whole}{FREE if request.offline else ''}"
+    whole = sum(known) if len(known) == len(costs) else None
+    line = f"about {count(calls, 'call')} to judges, {priced(whole, scripted=request.offline)}"
     if quiet:
         tell(line)
         return
