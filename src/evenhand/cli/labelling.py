@@ -133,8 +133,6 @@ def session_line(done: int, left: int, author: str, path: Path) -> str:
     Args:
         done: How many labels they gave.
         left: How many outputs or pairs they leave.
-        author: Who it was.
-        path: The run file.
     """
     run, who = called(Path.cwd(), path), safe(author)
     if done:
@@ -149,8 +147,6 @@ class _Session:
     """One person, labelling.
 
     Attributes:
-        path: The run file.
-        author: Who labels.
         rules: What makes an output pass, by metric.
         codes: The failure codes that were given, the most frequent first.
         remarks: What this person said of trials beside their verdicts.
@@ -278,7 +274,6 @@ class PairLabelling(Record, frozen=True, kw_only=True):
     """What is to be done with the pairs of a ranking.
 
     Attributes:
-        author: Who labels.
         named: Whether the author was named, so that a file holds what is left for them.
         size: How many pairs to draw; None for those that were drawn.
         seed: The seed of the draw.

@@ -125,7 +125,6 @@ def settings_for(
     """How a new run of this is run, and what its file keeps of that.
 
     Args:
-        request: What is run.
         session: What may be spent, and how fast.
         home: Where it is kept; None for the usual place.
         record: What else its file keeps.

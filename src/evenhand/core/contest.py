@@ -22,7 +22,6 @@ class Unsettled(Record, frozen=True):
     """What a referee says of a contestant that it has no score of, while it may have one of others.
 
     Attributes:
-        error: Why.
         metadata: What is worth keeping all the same.
     """
 

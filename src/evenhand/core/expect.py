@@ -181,7 +181,6 @@ class Expectation(Record, frozen=True):
 
     Attributes:
         value: The output, or whatever part of it is being looked at.
-        scorer: What is asked of it.
         at_least: A score below this fails.
         at_most: A score above this fails.
         weight: Its share in the trial's score; 0 keeps it out of score and verdict.

@@ -19,9 +19,7 @@ class Part:
     """The places in the plan that a shard has.
 
     Attributes:
-        shard: Which.
         size: How many trials.
-        cases: How many cases.
     """
 
     def __init__(self, plan: Plan, shard: Shard) -> None:

@@ -255,7 +255,6 @@ class Backing(Record, frozen=True, kw_only=True):
     Attributes:
         journal: The run file's one writer.
         cache: Answers across runs; None for none.
-        limits: The accounts.
         budget: What may be spent.
         counts: For the progress line.
         note: Told what should be known at once, a line at a time.

@@ -126,8 +126,6 @@ class Finished(Record, frozen=True):
     """What became of a run.
 
     Attributes:
-        path: Its file.
-        ending: How it ended.
         in_doubt: Calls that an earlier, killed session had sent and not recorded: they may have been charged for.
     """
 

@@ -47,10 +47,7 @@ class Session(Record, frozen=True, kw_only=True):
     """One plan being run, by one process.
 
     Attributes:
-        plan: What is run.
         journal: Keeps what is sent, received and settled.
-        desk: Answers the calls.
-        limits: The accounts.
         budget: What may be spent.
         host: Runs the user's functions.
         concurrency: Trials under way at once.

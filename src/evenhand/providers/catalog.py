@@ -157,7 +157,6 @@ def create(
 
     Args:
         label: Its name in reports; the id where empty.
-        config: Its settings.
         env: The environment: keys and addresses.
         base: The folder that relative paths start from.
         fill: Fills in the templates of its settings, where it has any.

@@ -54,7 +54,6 @@ def lines(comparison: ComparedRuns, width: int = UNBOUND) -> list[str]:
     Pairs of variants with long names are numbered, and named once, above.
 
     Args:
-        comparison: It.
         width: Columns that there are.
     """
     pairs = (*(one.columns for one in comparison.results), *comparison.in_full.values())

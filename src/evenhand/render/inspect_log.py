@@ -166,8 +166,6 @@ def sample_of(
     """The sample, as JSON of version 2 of the log format.
 
     Args:
-        trial: The trial.
-        variant: Its column.
         began: When the run began, in seconds since 1970: trials do not say when they were asked.
         steps: What it did on its way.
     """

@@ -30,7 +30,6 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
     """The lines of one expectation.
 
     Args:
-        outcome: It.
         width: The columns that there are.
         ink: For the marks.
         indent: Before each line.

@@ -20,7 +20,6 @@ def requirement_lines(run: RunFile, names: Sequence[str]) -> list[str]:
     """What is required and what came of it, a line for each column.
 
     Args:
-        run: The run.
         names: What its columns are called.
     """
     requirements = run.meta.requirements

@@ -30,7 +30,6 @@ def standing_lines(
     """The rankings in words, a line for each variant; none where nothing was compared.
 
     Args:
-        run: The run.
         names: What its columns are called.
         places: See `standings`.
     """

@@ -19,7 +19,6 @@ class Verbose:
     """Puts trials into words.
 
     Args:
-        variants: The run's columns.
         repeats: How often each case is run.
         width: The columns of the terminal.
         ink: For marks and colours.

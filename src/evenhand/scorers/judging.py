@@ -334,7 +334,6 @@ def instrument_of(prompt: Prompt, *judged: str) -> str:
     """A digest of what a judge is asked, apart from what it is to judge: the same for all outputs, under one prompt.
 
     Args:
-        prompt: What it is asked.
         judged: The texts that it is to judge.
     """
     asked_of_all = "\n".join(str(message.content) for message in prompt.messages)

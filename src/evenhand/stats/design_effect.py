@@ -236,8 +236,6 @@ class ScoreLabel(NamedTuple):
 
     Attributes:
         case: The case, by whatever it is called.
-        people: People's score.
-        judge: The judge's.
         weight: For how many trials it stands; only compared with those of other labels.
     """
 

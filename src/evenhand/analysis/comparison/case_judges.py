@@ -65,7 +65,6 @@ def judges_asked(run: RunFile, most: int = _READ) -> dict[str, AskedJudge]:
     """What the judges of a run were asked by.
 
     Args:
-        run: It.
         most: About so many of their calls, from all over the run, are looked at.
     """
     ids: dict[str, set[str]] = {}
@@ -113,7 +112,6 @@ class _Judged(Record, frozen=True):
         slot: What it is known by.
         names: All numbers that are its own: its metric, its name, and further ones.
         counts: Whether the verdict hangs on it.
-        panel: Who judged it.
     """
 
     slot: Slot
@@ -175,8 +173,6 @@ class JudgeChanges:
     """Where the cases of two columns were judged by different judges.
 
     Args:
-        first: The one.
-        second: The other.
         places: The places of the cases that both have.
     """
 

@@ -78,8 +78,6 @@ class TestChanges:
     """How the tests of two columns differ, case by case.
 
     Args:
-        first: Those of the one.
-        second: Those of the other.
         places: The places of the cases that both have.
         one_run: Whether both are of one run, so that a case says the same in both.
     """

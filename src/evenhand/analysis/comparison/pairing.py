@@ -58,10 +58,7 @@ def paired(
     """A metric of two columns, case by case; nothing is judged yet.
 
     Args:
-        metric: Which.
         columns: What the two are called.
-        mine: The first.
-        theirs: The second.
         less: Whether less is better, as somebody says.
         several: Whether other columns are compared beside these.
         likeness: How their tests differ.
@@ -443,7 +440,6 @@ def other_scale(first: Sequence[float], second: Sequence[float], *declared: Scal
 
     Args:
         first: The means of the cases in the one.
-        second: The same in the other.
         declared: What the scorers of each say; None for nothing. Where both say something, that is compared elsewhere.
 
     >>> other_scale([0.5, 0.7], [50, 70], None, None)[:42]

@@ -168,7 +168,6 @@ def planned_waves(
     """The waves of a plan whose calls are known: one for answers, one for judges, as often as trials follow others.
 
     Args:
-        estimates: Its calls.
         shares: The models that are asked in batches.
 
     Returns:

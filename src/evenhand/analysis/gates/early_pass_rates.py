@@ -26,7 +26,6 @@ class ShareDecider:
     """Decides a run whose variants have to reach pass rates.
 
     Args:
-        plan: It.
         requirements: What its variants have to reach.
         seed: Of the order of its cases.
 

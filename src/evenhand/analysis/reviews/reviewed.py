@@ -38,7 +38,6 @@ class Review(Record, frozen=True, kw_only=True):
     """An output, and what people say of it.
 
     Attributes:
-        note: Its name.
         case: The case's id.
         variant: The variant's index.
         reviews: One for each person who reviewed it, by name.

@@ -264,7 +264,6 @@ def standings(run: RunFile, places: Sequence[int] | None = None) -> list[Standin
     """The rankings of a run, in the order of their names; none where nothing was compared.
 
     Args:
-        run: The run.
         places: Where in the plan trials with preferences are, and maybe others; without them every trial is looked at.
 
     Raises:

@@ -31,7 +31,6 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
     """What one judge may decide under one metric.
 
     Attributes:
-        metric: The metric.
         model: The judge, as its answers named it.
         risk: The share of accepted verdicts that may be wrong.
         items: How many verdicts there are.
@@ -150,7 +149,6 @@ def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> 
     Verdicts that stand by a cascade's limits do so at its risk: without labels of this run, nothing speaks against it.
 
     Args:
-        run: The run.
         risk: The share of accepted verdicts that may be wrong, between 0 and 1.
         metrics: Only these; all where there are none.
 

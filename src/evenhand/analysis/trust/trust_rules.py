@@ -88,7 +88,6 @@ def left_out(unused: int, split: int, what: str) -> Iterator[str]:
     Args:
         unused: Labels outside a draw.
         split: Drawn outputs, or pairs, on which people are split.
-        what: One of these.
     """
     if unused:
         yield f"{labels_are(unused)} not used: outside a draw"
@@ -196,7 +195,6 @@ def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
     """What a calibration of this judge holds for.
 
     Args:
-        metric: What it said.
         judged: What all judges of the run said.
         rule: The rule that people judge by.
     """

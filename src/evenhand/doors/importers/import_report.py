@@ -86,7 +86,6 @@ class ImportedFile(Record, frozen=True):
     """A run that was imported, or was there already.
 
     Attributes:
-        path: Its file.
         meta: What is known of it as a whole.
         totals: What its trials came to.
         new: Whether it was made now.
@@ -108,9 +107,7 @@ class ImportedDataset(Record, frozen=True):
     """A dataset that was written, or was there already.
 
     Attributes:
-        path: Its file.
         name: What the other tool calls it.
-        cases: How many.
         fingerprint: A hash of all that they say.
         new: Whether it was made now.
     """

@@ -64,7 +64,6 @@ class ImportedTrial:
         output: Text, or any JSON value.
         error: Why it has no verdict; needed where `outcome` is error and no outcome says why.
         outcomes: What each check came to.
-        input: The case's input.
         expected: What a right answer would have been.
         prompt: The prompt as sent.
         vars: The case's variables.
@@ -138,7 +137,6 @@ class Imported:
     Args:
         run: The run, as its importer describes it.
         path: The file that it was read from.
-        importer: The importer's name.
 
     Raises:
         UsageError: What is wrong with the run, all at once.

@@ -20,7 +20,6 @@ class PromptsEditor(Record, frozen=True):
 
     Attributes:
         suites: What is run of each prompt.
-        roster: Makes models.
         again: The plan of one case: its suite, and what goes over its inputs.
     """
 

@@ -77,7 +77,6 @@ async def run_hook(path: Path, more: Mapping[str, str], limit_s: float = LIMIT_S
     """Runs a hook and waits for it.
 
     Args:
-        more: For its environment.
         limit_s: Seconds that it may take.
 
     Raises:

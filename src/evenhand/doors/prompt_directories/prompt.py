@@ -151,9 +151,6 @@ class PromptFolder(Record, frozen=True, kw_only=True):
     """One prompt.
 
     Attributes:
-        id: The name of its folder.
-        path: Its folder.
-        meta: What meta.yml says.
         template: What prompt.xml says; empty where there is none.
         document: Meta.yml with the places of its parts; None where it cannot be read.
     """

@@ -77,7 +77,6 @@ class WantedCall(MutableRecord, kw_only=True):
     """A call that a batch is to answer.
 
     Attributes:
-        start: The call.
         provider: Who is asked, and reads the answer; None for a call of an earlier session that nobody asks for now.
         cache: Where the answer is kept for other runs; None for nowhere.
         body: What goes into the batch.
@@ -102,7 +101,6 @@ class OpenBatch(MutableRecord):
     """A batch of which something is still to come.
 
     Attributes:
-        record: What is known of it.
         calls: Its calls by their ids.
         earlier: It was submitted by an earlier session: its worst price counts as spent.
         missed: So many looks in a row found no such batch, or no results of it.
@@ -288,8 +286,6 @@ class BatchLane:
         """Notes that a call came back without an answer.
 
         Args:
-            call: The call.
-            error: Why.
             live: What is late is asked live from now on.
         """
         self._forget(call)

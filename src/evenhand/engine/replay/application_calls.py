@@ -62,8 +62,6 @@ class Tools(Record, frozen=True):
 
         Args:
             trial: Whose application calls.
-            name: The tool.
-            arguments: By name.
 
         Raises:
             CodeError: The arguments have no form in JSON.

@@ -112,7 +112,6 @@ class Ratified(Record, frozen=True):
     """Who accepted a kind, and when.
 
     Attributes:
-        by: The person's name.
         on: The day, such as 2026-11-29.
         rule_id: Of the name, the rule and the examples as they were; empty where a person wrote it by hand.
     """
@@ -134,7 +133,6 @@ class Kind(Record, frozen=True, kw_only=True):
     """A kind of failure.
 
     Attributes:
-        name: What it is called.
         rule: When an output has it: one sentence.
         examples_for: Outputs, or parts of some, that have it.
         against: Those that look like it and don't.

@@ -26,7 +26,6 @@ class Ran(Record, frozen=True):
     """A program that came to its end.
 
     Attributes:
-        lines: What it printed.
         errors: The end of what it printed to its standard error.
         code: Its exit code; negative for a signal.
     """
@@ -51,7 +50,6 @@ async def run_program(
         command: The program and its arguments.
         prompt: What it is given on its standard input.
         name: What to call it in messages.
-        folder: Where it is run.
         env: All of its environment.
         limit_s: The seconds that it may take.
 

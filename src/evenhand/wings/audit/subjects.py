@@ -85,8 +85,6 @@ class Subject(Record, frozen=True):
     """What answers one case.
 
     Attributes:
-        kind: Which it is.
-        text: What it answers.
         calls: The calls of tools that it asks for before it answers.
         by_model: Whether the judge's model says the text in other words first.
     """

@@ -34,8 +34,6 @@ class Comment(Record, frozen=True):
 
     Attributes:
         id: Its number; later ones are greater.
-        body: Its text.
-        url: Where it is.
     """
 
     id: int
@@ -87,7 +85,6 @@ def marked(key: str, at: Moment, text: str) -> str:
     Args:
         key: What tells this gate from others.
         at: The run that writes it.
-        text: It.
     """
     return f"<!-- evenhand:gate {digest(key)[:16]} {at[0]}.{at[1]} -->\n{text}"
 

@@ -57,7 +57,6 @@ class Fleet(Record, frozen=True, kw_only=True):
 
     Attributes:
         cluster: Starts them.
-        workers: How many.
         build: Builds the plan there; an importable function.
         record: What it builds it from.
         names: Environment variables that the workers need.

@@ -57,7 +57,6 @@ class Hello(Record, frozen=True, kw_only=True):
     """What a worker says once it has the plan.
 
     Attributes:
-        fingerprint: The plan's.
         size: How many trials it has.
         version: The worker's Evenhand.
         missing: The environment variables that it should have, and has not.

@@ -56,7 +56,6 @@ def probe_estimate(run: RunFile, plan: Plan, *, cached: bool = True) -> ProbeEst
 
     Args:
         run: The run that is probed.
-        plan: The probe's plan.
         cached: Whether the cache answers what is asked again.
     """
     metrics = judgements(run, verdicts_only=True).metrics

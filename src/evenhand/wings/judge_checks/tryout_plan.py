@@ -50,8 +50,6 @@ class TryBody(Record, frozen=True):
 
     Attributes:
         question: What today's judge was asked.
-        variant: The variant.
-        models: Its models.
     """
 
     question: AskedAgain
@@ -109,8 +107,6 @@ def tryout_plan(
 
     Args:
         plan: What the run was made from, as its files are now.
-        run: The run, with labels.
-        lineup: The variants.
         seed: Divides the outputs into halves.
         metrics: Which metrics; empty for all with labels.
 

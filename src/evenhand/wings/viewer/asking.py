@@ -37,7 +37,6 @@ class Errand(Record, frozen=True, kw_only=True):
 
     Attributes:
         do: What: say what can be edited, estimate, or run.
-        run: The run's file.
         cell: The trial's place in its plan.
         id: The id of the new run.
         prompt: The edited prompt; None for the original.

@@ -41,7 +41,6 @@ async def serve(
     """Serves until it is cancelled.
 
     Args:
-        runs: The runs to show.
         host: An address to listen on; a loopback address where `access` is None.
         port: The port; 0 for any.
         started: Told when it listens.

@@ -75,7 +75,6 @@ def countable(old: RunFile, new: RunFile, metrics: Collection[str] = ()) -> Carr
 
     Args:
         old: The run with the labels.
-        new: The other one.
         metrics: Only labels of these; of all where there are none.
     """
     pairs = dict(_counterparts(old, new))

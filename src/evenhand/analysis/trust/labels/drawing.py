@@ -36,8 +36,6 @@ class DrawnItem(Record, frozen=True):
     """One output under one metric, to be labelled.
 
     Attributes:
-        trial: The trial.
-        metric: What to label.
         inclusion: How likely the trial was to be drawn, from 0 to 1; 0 for one that was picked.
         judged: What the judge judged, where that is not the trial's output; None elsewhere.
     """
@@ -243,7 +241,6 @@ def items_for(
     The fifth shows how far people agree with each other. It is the first of the draw, so it is a random one.
 
     Args:
-        author: The person.
         items: The items of the draws, in their order.
         labels: The labels that count, by trial, metric and person.
     """

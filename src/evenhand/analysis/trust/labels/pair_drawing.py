@@ -30,8 +30,6 @@ class DrawnPair(Record, frozen=True):
 
     Attributes:
         first: The trial whose output is shown first.
-        second: The other one.
-        metric: The ranking.
         inclusion: How likely the pair was to be drawn, from 0 to 1.
     """
 
@@ -67,7 +65,6 @@ def ranking_to_label(run: RunFile, metrics: Sequence[str]) -> ComparedPairs | No
     A run that has both is labelled output by output, unless a ranking is named.
 
     Args:
-        run: The run.
         metrics: What is named; may be empty.
 
     Raises:
@@ -150,7 +147,6 @@ def pairs_for(
     """What a person has to compare: all that nobody else has, and the first fifth of the rest once more.
 
     Args:
-        author: The person.
         pairs: The pairs of the draws, in their order.
         labels: The labels that count, by pair, ranking and person.
     """

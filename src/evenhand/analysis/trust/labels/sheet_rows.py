@@ -109,7 +109,6 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
     """The rows of a file that `write_rows` wrote and somebody filled in.
 
     Args:
-        path: The file.
         columns: What `write_rows` wrote, for messages.
         needed: What each row must have. The last of them is what is filled in: a row without it may be broken.
 
@@ -144,7 +143,6 @@ def read_verdicts(
     """Reads a file that `write_rows` wrote and somebody filled in, row by row.
 
     Args:
-        path: The file.
         columns: See `read_rows`.
         needed: See `read_rows`.
         read: Keeps a row's verdict; what is wrong with it, and what to do, where it can't.
@@ -179,7 +177,6 @@ def no_labels(path: Path, verdicts: str) -> UsageError:
     """The error of a file in which nobody has written a verdict.
 
     Args:
-        path: The file.
         verdicts: What may be written.
     """
     what = "the key" if _is_json_lines(path) else "the column"
@@ -398,7 +395,6 @@ def inclusion_line(run: RunFile, path: Path, needed: Sequence[str]) -> str:
     """What is said of labels whose `inclusion` was changed by hand; empty where none was.
 
     Args:
-        run: The run.
         path: A file of labels that has been read without a problem.
         needed: The columns that it has.
     """
@@ -509,7 +505,6 @@ def ranking_in(run: RunFile, metrics: Sequence[str], path: Path) -> str | None:
     """The ranking of whose pairs a file has labels; None for a file of anything else.
 
     Args:
-        run: The run.
         metrics: What is named; empty for nothing.
         path: The file. One that cannot be read is left to who reads it.
 

@@ -39,9 +39,6 @@ class Skill(Record, frozen=True):
     """A skill with its evals.
 
     Attributes:
-        name: What it is called.
-        folder: Where it is.
-        text: What SKILL.md says.
         evals: Its tasks, in the file's order.
         digest: Of all its files but the evals.
     """

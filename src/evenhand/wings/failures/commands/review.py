@@ -189,9 +189,7 @@ def review_in_terminal(
     """Shows one output after the other; how many were reviewed in the end.
 
     Args:
-        runs: The runs.
         left: What this person has to review, in this order.
-        author: The person.
         total: How many that person has or had to review in all.
 
     Raises:

@@ -41,9 +41,7 @@ class Source(Record, frozen=True, kw_only=True):
     Attributes:
         cases: The rows, each once.
         model: The id of the model to ask; empty where outputs are in the rows.
-        messages: What it is asked.
         reference: The field of the item that holds the messages, where they are not a template.
-        settings: How it is asked.
         run: The id of the run that all this is from; empty for none.
     """
 

@@ -145,7 +145,6 @@ class CanaryOptions(Record, frozen=True):
 
     Attributes:
         run: The id of the run.
-        file: The file of canaries.
         offline: Judges' answers come from offline.jsonl.
         most: So many canaries of each metric at most; None for all.
     """

@@ -116,8 +116,6 @@ class MlflowServer(Record, frozen=True):
 
         Args:
             experiment: The id of its experiment.
-            name: What people call it.
-            tags: Its tags.
             started: Seconds since 1970.
         """
         body = {
@@ -135,9 +133,6 @@ class MlflowServer(Record, frozen=True):
         """Logs metrics and parameters, as many at a time as the server takes.
 
         Args:
-            run: The run.
-            metrics: By name.
-            params: By name.
             at: Seconds since 1970.
         """
         moment = round(at * 1000)
@@ -169,8 +164,6 @@ class MlflowServer(Record, frozen=True):
 
         Args:
             run: The run, whose artifacts the server takes.
-            name: The file's name.
-            data: What is in it.
             kind: Its MIME type.
 
         Raises:
