@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from evenhand.core.record import Record
 
 LabelledVerdict = Literal["pass", "fail"]
+VERDICTS: Mapping[str, LabelledVerdict] = {"pass": "pass", "fail": "fail"}
 
 REVIEW = "(review)"
 """What stands for the metric of a draw whose outputs are reviewed: read for whatever is wrong with them."""

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from evenhand.analysis.reviews.reviewed import material_of
+from evenhand.analysis.trust.labels.drawing import material_of
 from evenhand.core.case import Case
 from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
