@@ -567,35 +567,23 @@ def read_pair_labels(
     judged = {one.key for one in pairs.judged}
 
     def read(row: Mapping[str, str], answer: PairAnswer) -> tuple[str, str] | None:
-        return _read_pair(run, pairs.name, judged, row, answer, labels)
+        texts = row["item"].strip(), row["other"].strip()
+        places = f"{texts[0][:20]} and {texts[1][:20]}"
+        if row["metric"] not in (pairs.name, cell(pairs.name)):
+            return f"the ranking is {row['metric'][:80]!r}, not {pairs.name!r}", OTHER_RUN
+        first, second = map(place_in, texts)
+        if first is None or second is None:
+            return f"the run has no pair {places}", OTHER_RUN
+        pair = first, second
+        key = pair_keys(run, {unordered(pair): None}).get(unordered(pair))
+        if key is None or key[1] not in judged:
+            return f"the run has no compared pair {places}", OTHER_RUN
+        if other := _other_case(row, f"pair {places}", *key[1][:2]):
+            return other
+        if unordered(pair) in labels:
+            return f"pair {places} is listed twice", "Leave one of them."
+        labels[unordered(pair)] = pair, answer
+        return None
 
     read_verdicts(path, PAIR_COLUMNS, PAIRS_NEEDED, _ANSWERS, read)
     return [(pair, pairs.name, answer) for pair, answer in labels.values()]
-
-
-def _read_pair(
-    run: RunFile,
-    name: str,
-    judged: set[tuple[str, int, int, int]],
-    row: Mapping[str, str],
-    answer: PairAnswer,
-    labels: Labels,
-) -> tuple[str, str] | None:
-    """Adds a row's label; what is wrong with it, and what to do, where it is none."""
-    texts = row["item"].strip(), row["other"].strip()
-    places = f"{texts[0][:20]} and {texts[1][:20]}"
-    if row["metric"] not in (name, cell(name)):
-        return f"the ranking is {row['metric'][:80]!r}, not {name!r}", OTHER_RUN
-    first, second = map(place_in, texts)
-    if first is None or second is None:
-        return f"the run has no pair {places}", OTHER_RUN
-    pair = first, second
-    key = pair_keys(run, {unordered(pair): None}).get(unordered(pair))
-    if key is None or key[1] not in judged:
-        return f"the run has no compared pair {places}", OTHER_RUN
-    if other := _other_case(row, f"pair {places}", *key[1][:2]):
-        return other
-    if unordered(pair) in labels:
-        return f"pair {places} is listed twice", "Leave one of them."
-    labels[unordered(pair)] = pair, answer
-    return None
