@@ -45,7 +45,6 @@ def code_for(
     """The exit code of a run.
 
     Args:
-        verdict: What its trials came to.
         signal: The signal that stopped it; 0 for none.
         promptfoo: Failed trials exit with 100, as promptfoo's do; so do errors that leave a finished run undecided.
         failures_are_fine: Failed trials exit with 0. A run that has no verdict still does not.

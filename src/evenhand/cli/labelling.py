@@ -109,7 +109,6 @@ def tell_fewer(size: int, drawn: int, what: str, *, earlier: bool) -> None:
 
     Args:
         size: How many were asked for.
-        drawn: How many there are.
         what: What is drawn: outputs, or pairs.
         earlier: Whether there are earlier draws, whose items aren't drawn again.
     """
@@ -305,8 +304,6 @@ class PairLabelling(Record, frozen=True, kw_only=True):
         named: Whether the author was named, so that a file holds what is left for them.
         size: How many pairs to draw; None for those that were drawn.
         seed: The seed of the draw.
-        to: The file to write to.
-        source: The file to read from.
         run: What the run is called in messages.
     """
 

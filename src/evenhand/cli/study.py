@@ -149,7 +149,6 @@ class JudgeRequest(OfEvals, Record, Generic[_Options], frozen=True):
         word: What a study is called in messages.
         remedy: What to do where what its file keeps is damaged.
         asked: What the run was asked to run.
-        options: What its own file keeps.
     """
 
     kind: ClassVar[type[Any]]
@@ -300,7 +299,6 @@ def kept_of(meta: RunMeta, key: str, kind: type[_Kind], name: str, hint: str) ->
     """What an earlier session kept under a key of its run's settings.
 
     Args:
-        kind: The record that it is.
         name: What the run is called in a message.
         hint: What to do where it is damaged.
 

@@ -75,7 +75,6 @@ class Contest(Record, frozen=True):
 
     Attributes:
         first: The place in the plan of the first of its trials; the others follow it.
-        size: How many trials.
         referees: Who compares.
         rule: What becomes of each trial's verdict.
     """

@@ -50,7 +50,6 @@ class EvenhandError(Exception):
     """Anything that Evenhand raises on purpose.
 
     Args:
-        message: Where, and what is wrong.
         hint: What to do about it; empty where there is nothing to say.
     """
 
@@ -136,7 +135,6 @@ class ConfigError(UsageError):
     """A config file, or a file that it names, is wrong. Holds every problem that was found, in file order.
 
     Attributes:
-        hints: What may help with it.
         more: How many more problems there are.
         spared: What was not done because of it, in words.
     """

@@ -180,7 +180,6 @@ class Row(Record, frozen=True, kw_only=True):
         cases: The cases, in their order.
         slots: What happens in each variant that takes them, given a case and the place in the plan of its first slot.
         repeats: How often each case is repeated, one after the other.
-        rule: How outcomes become a verdict.
         judge: Who judges, for scorers that name nobody.
         models: See `PlannedTrial.models`.
         referees: What is expected of all trials of a case at once.
@@ -206,7 +205,6 @@ class Sheet(Record, frozen=True, kw_only=True):
 
     Attributes:
         rows: Walks its rows; each walk says the same.
-        size: How many trials.
         repeats: The most that any case is repeated.
         providers: Everything that may be asked so far, judges too; scorers may name more as they run.
         estimate: The calls that it will make, priced as far as prices are known.

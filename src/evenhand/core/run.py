@@ -339,8 +339,6 @@ class TrialResult(Record, frozen=True, kw_only=True):
         cached: Those of them that came from the cache or the journal.
         prompt: The subject's prompt as sent.
         vars: The case's variables, as rendered.
-        description: The case's line for people.
-        metadata: What should travel with it.
         log: What user code printed, at most 4 KB.
         kept: What it kept for later trials.
         threshold: What the score had to reach; None where it was not the score that decided.

@@ -176,7 +176,6 @@ class Part(Record, frozen=True):
         """What to say of a part that cannot be used.
 
         Args:
-            what: What is wrong with it.
             hint: What one of its kind has to be.
         """
         package = self.package.partition(" ")[0]

@@ -87,7 +87,6 @@ class Hold:
         """Kills the child, and notes for `resume` what held it.
 
         Args:
-            crumbs: The breadcrumbs of its run.
             limit_s: How long it might be held.
 
         Returns:

@@ -48,8 +48,6 @@ class Session(Record, frozen=True, kw_only=True):
 
     Attributes:
         journal: Keeps what is sent, received and settled.
-        budget: What may be spent.
-        host: Runs the user's functions.
         concurrency: Trials under way at once.
         note: Told what should be known at once, a line at a time.
         decider: Ends the run as soon as enough is known; None for nobody.

@@ -234,7 +234,6 @@ def key_missing(provider: Provider, *, judges: bool = False) -> str:
     """The environment variable that a provider lacks its key in; empty where it has one, or needs none.
 
     Args:
-        provider: Who is to be asked.
         judges: It judges, or is asked by a scorer.
     """
     from evenhand.providers.wrapped import Wrapped  # noqa: PLC0415 (imported on use)

@@ -55,7 +55,6 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
 
     Args:
         ink: The colours; None for none.
-        width: Columns that there are.
     """
     paint = ink or Ink(on=False)
     labels = _labels(gate)

@@ -20,7 +20,6 @@ class Verbose:
 
     Args:
         repeats: How often each case is run.
-        width: The columns of the terminal.
         ink: For marks and colours.
         labels: What people say of trials, by place in the plan.
     """

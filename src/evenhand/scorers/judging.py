@@ -312,7 +312,6 @@ def answer_details(
     """What is kept of a judge's answer beside its verdict and its reasoning.
 
     Args:
-        prompt: What the judge was asked.
         texts: What was judged. Where it speaks to the judge, that is kept as `suspect`: the verdict stands, and is
             worth a look.
     """

@@ -24,7 +24,6 @@ class ScoredStratum(NamedTuple):
     """Items that were equally likely to be labelled.
 
     Attributes:
-        items: How many they are.
         pairs: People's score and the judge's, of each labelled one.
     """
 

@@ -52,7 +52,6 @@ class Change(Record, frozen=True, kw_only=True):
 
     Attributes:
         slot: Its metric or name; empty for the whole trial.
-        names: All that it is called.
         text: What differs, in words.
         scored: Whether its score means something else, and not its verdict alone.
         of_argument: Whether it is an argument of the scorer, or the judge's prompt, that is another one.

@@ -62,7 +62,6 @@ class RunState(Record, frozen=True, kw_only=True):
     Attributes:
         name: What it is called beside the other.
         side: The same, with the column where one of its columns is compared.
-        meta: What its file says of it.
         settled: How many of its trials are settled.
         calls: How many calls they made.
         cached: How many of these the cache answered, or the record of an earlier run: not its own, where it was

@@ -110,9 +110,7 @@ def predicted(
 
     Args:
         mine: The baseline's column: all of its cases.
-        pairs: The cases that both have.
         scale: The lowest and the highest value there can be.
-        drawn: The part that was run.
         rates: Whether the values are pass rates.
 
     Returns:
@@ -167,9 +165,7 @@ def weighted(
 
     Args:
         mine: The baseline's column.
-        pairs: The cases that both have.
         scale: The lowest and the highest value there can be.
-        drawn: The part that was run.
         rates: Whether the values are pass rates.
     """
     first, second = pairs.means()

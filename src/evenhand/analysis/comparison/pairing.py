@@ -58,10 +58,8 @@ def paired(
     """A metric of two columns, case by case; nothing is judged yet.
 
     Args:
-        columns: What the two are called.
         less: Whether less is better, as somebody says.
         several: Whether other columns are compared beside these.
-        likeness: How their tests differ.
         drawn: The part of the first's cases that the second was to run; None for all of them.
         same: Cases, by number, whose results in the second are the first's own: they differ by nothing.
     """

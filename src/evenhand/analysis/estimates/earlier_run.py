@@ -49,9 +49,6 @@ def precedent_of(plan: Plan, home: Path) -> Precedent | None:
 
     It is the latest one that is whole or has as many trials as the plan, and otherwise the one with the most: a run of
     a few cases, or of one eval, says little of what the others ask.
-
-    Args:
-        home: Where runs are kept.
     """
     most = 0
     fullest: Path | None = None

@@ -125,7 +125,6 @@ def cell_rows(run: RunFile, grid: Grid, width: int, ink: Ink, most: int = LISTED
 
     Args:
         run: The run, narrowed as a rule.
-        width: Columns that there are.
         ink: For the marks.
         most: So many lines at most, and one that says how many more there are.
     """

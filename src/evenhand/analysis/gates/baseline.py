@@ -202,7 +202,6 @@ class Baseline(Record, frozen=True):
     """A baseline as read.
 
     Attributes:
-        header: What it says of its run.
         trials: Its trials, sorted by case, variant and repeat.
     """
 

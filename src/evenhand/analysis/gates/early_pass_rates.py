@@ -129,7 +129,6 @@ def pass_rate_bounds(requirements: Sequence[Requirement], option: str) -> list[t
     """The variants with the pass rates that they have to reach.
 
     Args:
-        requirements: What they have to reach.
         option: What needs pass rates, for messages.
 
     Raises:

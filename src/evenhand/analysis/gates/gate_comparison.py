@@ -115,7 +115,6 @@ class GateSides:
         """Each metric of each pair with the run's variant; nothing is judged yet.
 
         Args:
-            names: What its table calls them.
             withheld: Why nothing can be concluded from any difference; empty where something can.
             taken: Variants and cases of which all trials were taken from the baseline.
             drawn: The part of the cases that was to be run; None for all of them.
@@ -186,8 +185,6 @@ def _compared(
 
     Args:
         variant: What the run's table calls it.
-        sides: The baseline's and the run's.
-        likeness: How their tests differ.
         less: Whether less is better.
         unchanged: All of its trials were taken from the baseline: there is no difference to look for.
         same: Cases that were taken from it: they differ by nothing, whatever earlier runs in it say of them.

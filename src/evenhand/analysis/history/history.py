@@ -66,7 +66,6 @@ class HistoryRun(Record, frozen=True, kw_only=True):
         status: How it ended; `interrupted` for one that was killed.
         finished: Whether all its trials are settled.
         trials: How many are.
-        planned: How many there are.
         offline: Whether its replies came from a script.
         calls: How many calls of its settled trials are recorded.
         cost_usd: What all its calls cost; None where a price is not known.

@@ -366,7 +366,6 @@ def p_of_extreme(own: Container[str], shares: Mapping[str, float], groups: Group
     """How likely chance alone is to set cases apart from the others.
 
     Args:
-        own: The cases of the group.
         shares: For each case, in the group or not, how often it passed, from 0 to 1.
         groups: What cases belong to, of those that do not stand alone.
     """

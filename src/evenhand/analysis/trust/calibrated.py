@@ -456,10 +456,6 @@ def weighted_verdicts(
     The jury's own verdicts stay what they are: only the corrected rate goes by these, and only where the calibration
     showed that they agree with people more often than the majority does, on outputs that they were not fitted to.
 
-    Args:
-        metric: What the jury said in it.
-        jury: What its votes are worth.
-
     Returns:
         Without outputs whose votes aren't in the run.
 

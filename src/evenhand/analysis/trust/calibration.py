@@ -212,7 +212,6 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         """The judge's calibration in the keys of `evenhand.calibration/1`.
 
         Args:
-            audits: What its verdicts depend on.
             selective: What it may decide; unset for a file.
         """
         return filled(

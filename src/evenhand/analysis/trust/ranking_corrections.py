@@ -232,7 +232,6 @@ class Standings(Record, frozen=True, kw_only=True):
         name: The ranking, as outcomes are called.
         judges: Who compared, as their answers named them.
         cases: How many cases have an answer.
-        answers: How many answers there are.
         errors: How many are missing: a judge gave none, or a trial is in error.
         ranked: The variants, best first, by corrected chances where there are some; empty where they can't be ranked.
         why: Why they cannot; empty where they are.

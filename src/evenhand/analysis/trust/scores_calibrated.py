@@ -72,7 +72,6 @@ class VariantScores(Record, frozen=True):
 
     Attributes:
         corrected: The mean that people would have given all of its outputs; None with labels of too few cases.
-        labels: The labels, with their cases.
         effect: By how much less they say because trials of one case go together.
     """
 

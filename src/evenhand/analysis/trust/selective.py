@@ -33,7 +33,6 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
     Attributes:
         model: The judge, as its answers named it.
         risk: The share of accepted verdicts that may be wrong.
-        items: How many verdicts there are.
         units: How many cases or clusters they are of.
         clustered: Whether cases belong together: each cluster counts once.
         labels: How many outputs of the draws are labelled, one of each case or cluster.

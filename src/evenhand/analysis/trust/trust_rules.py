@@ -61,7 +61,6 @@ def too_little(labels: int, random_p: float | None, judged: str) -> str:
     """Why labels don't suffice for a verdict; empty where they may.
 
     Args:
-        labels: How many there are.
         random_p: How likely a random draw would be to look like them; None without labels.
         judged: What was done with what they are drawn of: `judged`.
     """
@@ -104,7 +103,6 @@ def few_labels(number: int, population: int) -> str:
     """That labels are few, and what to do about it; empty for enough, and for too few for a verdict.
 
     Args:
-        number: How many there are.
         population: How many outputs, or pairs, could be labelled.
     """
     if not FEWEST <= number < FEW:
@@ -148,7 +146,6 @@ def changed_since(
     case that is as it was.
 
     Args:
-        before: What the calibration holds for.
         now: The same of a run.
         earlier: What was asked when it was made.
         evidence: The same of the run.

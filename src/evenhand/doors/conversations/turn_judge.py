@@ -64,7 +64,6 @@ class TurnJudge(AsksJudge):
 
         Args:
             text: What the user is about to say.
-            talk: What was said so far.
             ends: It ends the conversation with it.
 
         Raises:

@@ -46,7 +46,6 @@ def case_plan(
         data: The cases; they are read as they are asked for.
         identity: What the cases say, and all else that decides what happens: a run is gone on with only where it is the
             same.
-        rule: How outcomes become a verdict.
         config: For the record.
         apart: Takes from a case what is none of it, and says what happens to that; without it, `body` happens to all.
     """

@@ -48,7 +48,6 @@ class Eval(Record, frozen=True, kw_only=True):
 
     Attributes:
         path: The file it stands in.
-        first: Its first line, decorators included.
         tags: For selection, the set's included.
         description: The first line of its docstring.
     """

@@ -87,7 +87,6 @@ class ImportedFile(Record, frozen=True):
 
     Attributes:
         meta: What is known of it as a whole.
-        totals: What its trials came to.
         new: Whether it was made now.
     """
 
@@ -166,11 +165,7 @@ def newest_pair(runs: Sequence[ImportedFile]) -> Sequence[ImportedFile]:
 
 
 def run_lines(runs: Sequence[ImportedFile], names: Sequence[str]) -> Iterator[str]:
-    """A line for each run, in columns.
-
-    Args:
-        names: What a command calls each.
-    """
+    """A line for each run, in columns."""
     titles = shortened([safe(one.meta.title) for one in runs], 32)
     own_names = shortened([safe(one.name) for one in runs], 28)
     models = shortened([safe(", ".join(v.model for v in one.meta.variants)) for one in runs], 24)

@@ -19,7 +19,6 @@ class PromptsEditor(Record, frozen=True):
     """Asks cases of prompt directories again. Implements `evenhand.core.plan.Editor`.
 
     Attributes:
-        suites: What is run of each prompt.
         again: The plan of one case: its suite, and what goes over its inputs.
     """
 

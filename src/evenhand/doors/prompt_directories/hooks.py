@@ -41,7 +41,6 @@ class Ran(Record, frozen=True):
         code: Its exit code.
         output: What it wrote to stdout.
         complaint: What it wrote to stderr.
-        seconds: How long it took.
     """
 
     code: int

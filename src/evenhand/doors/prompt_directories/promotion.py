@@ -42,7 +42,6 @@ class Promoted(Record, frozen=True):
     Attributes:
         target: The status that was asked for.
         done: Whether it has that status now.
-        gates: How each gate stood.
     """
 
     target: Status

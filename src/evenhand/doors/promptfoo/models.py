@@ -536,7 +536,6 @@ def setting_hints(settings: Mapping[str, Any], whose: str) -> Iterator[tuple[str
 
     Args:
         settings: As written.
-        whose: The provider, for the messages.
     """
     known = _NUMBERS | _OTHERS
     for name, value in settings.items():

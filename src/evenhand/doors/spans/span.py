@@ -111,7 +111,6 @@ class SpanStep(msgspec.Struct, array_like=True, kw_only=True):
         arguments: What a tool or an agent was given.
         cost_usd: Dollars.
         call: The vendor's id of a tool's call.
-        finish: Why the answer ended.
         dialect: The name of the dialect; empty for a span in none.
         logged: It adds to the span with its id.
         about: What else is worth keeping: the ids of a session, tags.

@@ -101,7 +101,6 @@ class OpenBatch(MutableRecord):
     """A batch of which something is still to come.
 
     Attributes:
-        calls: Its calls by their ids.
         earlier: It was submitted by an earlier session: its worst price counts as spent.
         missed: So many looks in a row found no such batch, or no results of it.
     """
@@ -130,7 +129,6 @@ class BatchLane:
     Args:
         journal: Where batches and answers are recorded.
         budget: From which their worst prices are set aside.
-        policy: How batches are used.
         providers: Those of the plan, for batches of earlier sessions.
         note: Told what should be known at once.
     """

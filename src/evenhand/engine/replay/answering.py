@@ -164,7 +164,6 @@ class Replay:
         """What a tool returned, or raised; None where that is not recorded.
 
         Args:
-            trial: Whose application calls it.
             arguments: By name, as canonical JSON.
             key: The hash of both.
             nth: Its number among the identical calls of the trial.

@@ -60,12 +60,7 @@ class Project(Record, frozen=True, kw_only=True):
 
     Attributes:
         path: The file; empty where there is none.
-        timeout_s: Seconds that one attempt at a model may take.
-        retries: How often a call that failed is tried again.
-        time_limit_s: Seconds for one call of a function of the user's.
-        thresholds: What a metric has to reach where an expectation has no bound, by the metric's name.
         calibrated: `required` or `accepted`; empty for neither.
-        canaries: How many canaries a run asks its judges about, for each metric; None for none.
         tables: The tables of wings, by name.
         lines: The lines of the settings that are there, `threshold.faithfulness` say.
     """

@@ -34,7 +34,6 @@ class BatchLook(Record, frozen=True, kw_only=True):
     """A batch, as the vendor describes it.
 
     Attributes:
-        vendor_id: The vendor's name for it.
         state: It is worked on; it has ended, with results; or none of it was taken.
         message: Why none of it was taken.
         crowded: It was not taken because too much is waiting already: later it may be.

@@ -47,9 +47,7 @@ async def run_program(
     """Runs a program, and ends it with all that it started when it is over or takes too long.
 
     Args:
-        command: The program and its arguments.
         prompt: What it is given on its standard input.
-        name: What to call it in messages.
         env: All of its environment.
         limit_s: The seconds that it may take.
 
@@ -178,7 +176,6 @@ class Sandbox(Record, frozen=True):
         """The command that runs another one inside.
 
         Args:
-            command: The program and its arguments.
             own: The folder that it is run in, and may write to.
             readable: What it is to see although it lies in `/tmp`.
             writable: Files and folders that it may write to as well; those that are not there are left out.

@@ -39,7 +39,6 @@ class CaseAudit(MutableRecord, kw_only=True):
         key: Its eval and id.
         where: The config, prompt or eval that has it.
         trials: How many verdicts of the plan hang on it.
-        exam: How it is given answers.
         attempts: The subjects that it was given.
         allowed: What its author allows, with the reason.
         stored: Its trials of earlier runs, the newest first.

@@ -204,7 +204,6 @@ class Pool(Record, frozen=True, kw_only=True):
     """What cases of one group have in common.
 
     Attributes:
-        members: The cases, in their order.
         labels: The labels that they are answered with, the most frequent first; none where answers are no labels.
         longest: The longest output of earlier runs, with its case; None for none.
         shortest: The shortest one that isn't blank.

@@ -104,7 +104,6 @@ def wrong_subjects(pool: Pool, place: int) -> Iterator[Subject]:
     """The subjects that must fail a case, each text once. None whose answer may be right here.
 
     Args:
-        pool: The cases of its group.
         place: Its place among them.
     """
     mine = pool.members[place]

@@ -99,7 +99,6 @@ async def keep_one(
     """Sees to it that there is one comment with this key, and that it has this text, or that of a later run.
 
     Args:
-        thread: The pull request's comments.
         key: What tells this gate from others.
         at: The run that writes it.
         text: What it should say.

@@ -123,7 +123,6 @@ def page(
     """An answer with as many items of a list as there is room for, and a cursor where there are more.
 
     Args:
-        key: What the list is called.
         items: All of them; they are read as far as needed.
         start: How many of them to skip: the cursor of the answer before.
     """

@@ -45,7 +45,6 @@ class ProbeBody(Record, frozen=True, kw_only=True):
 
     Attributes:
         planned: The trial of the run, before it happened.
-        attack: What is done to its answer.
         turn: Chooses the attack's wording.
         rests_on: The place, in the probe's plan, of the trial that asks about the answer as it is. Where the judge
             passes that, it is no bad answer, and nothing is asked. None for an answer that is known to be bad.

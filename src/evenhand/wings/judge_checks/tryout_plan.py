@@ -46,11 +46,7 @@ Lineup = Sequence[tuple[JudgeVariant, Sequence[Provider]]]
 
 
 class TryBody(Record, frozen=True):
-    """Asks a variant of a judge about one labelled output.
-
-    Attributes:
-        question: What today's judge was asked.
-    """
+    """Asks a variant of a judge about one labelled output."""
 
     question: AskedAgain
     variant: JudgeVariant

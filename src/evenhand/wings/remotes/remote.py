@@ -31,7 +31,6 @@ class Snapshot(Record, frozen=True, kw_only=True):
     """A run as it is now, in a file of its own that nobody writes.
 
     Attributes:
-        meta: What it says of itself.
         trials: How many are settled.
         digests: Over its rows.
         pieces: The size of each piece of the file, with the hash of what is in it.

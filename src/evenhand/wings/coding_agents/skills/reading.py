@@ -24,7 +24,6 @@ class SkillEval(Record, frozen=True):
 
     Attributes:
         id: What it is called; its place in the list, from 1, where it has no name.
-        prompt: What the agent is asked.
         checks: What a good answer does, a sentence each; at least one.
         files: What the agent is given, below the skill's folder.
     """

@@ -36,11 +36,7 @@ class Criterion(Record, frozen=True):
 
 
 class Definition(Record, frozen=True):
-    """An eval.
-
-    Attributes:
-        criteria: Its graders, in their order.
-    """
+    """An eval."""
 
     id: str
     name: str

@@ -34,7 +34,6 @@ def record_of(count: float | None, project: int | None, *, saved: bool) -> dict[
     Args:
         count: What the command says; None for nothing.
         project: What pyproject.toml says.
-        saved: Whether the run is saved.
 
     Raises:
         UsageError: Canaries are wanted of a run that isn't saved.
