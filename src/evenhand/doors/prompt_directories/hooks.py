@@ -46,7 +46,6 @@ class Ran(Record, frozen=True):
     code: int
     output: str
     complaint: str
-    seconds: float
 
     def values(self) -> tuple[dict[str, str], list[str]]:
         """The variables that it sets, and the lines that set none."""
@@ -116,7 +115,7 @@ def _run(path: Path, env: Mapping[str, str], limit_s: float, stop: threading.Eve
                 # Also after it has ended: what it started may still be running.
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
-        return Ran(code, _read(out), _read(err), time.perf_counter() - started)
+        return Ran(code, _read(out), _read(err))
 
 
 def _start(

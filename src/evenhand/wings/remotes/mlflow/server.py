@@ -30,12 +30,10 @@ class MlflowRun(Record, frozen=True):
 
     Attributes:
         id: Its id there.
-        experiment: The id of its experiment.
         artifacts: Where its artifacts are; `mlflow-artifacts:` where the server takes them.
     """
 
     id: str
-    experiment: str
     artifacts: str
 
 
@@ -125,7 +123,7 @@ class MlflowServer(Record, frozen=True):
             "tags": _pairs(tags),
         }
         about = (await self._post("runs/create", body))["run"]["info"]
-        return MlflowRun(str(about["run_id"]), experiment, str(about.get("artifact_uri") or ""))
+        return MlflowRun(str(about["run_id"]), str(about.get("artifact_uri") or ""))
 
     async def log(
         self, run: MlflowRun, metrics: Mapping[str, float], params: Mapping[str, str], at: float
