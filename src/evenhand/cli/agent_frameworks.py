@@ -142,7 +142,6 @@ class FoundAgent(Record, frozen=True):
     """An agent in a file.
 
     Attributes:
-        file: The file.
         name: The variable that holds it.
     """
 
@@ -175,7 +174,6 @@ def write_first_evals(name: str, folder: Path) -> tuple[Path, FoundAgent | None]
     """Writes an eval set beside the first agent of this framework's that is found, and says which that is.
 
     Args:
-        name: The framework's.
         folder: Where agents are looked for. Without one, the eval set is written here, with a name to fill in.
 
     Raises:

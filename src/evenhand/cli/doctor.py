@@ -91,7 +91,6 @@ def doctor(home: Path, env: Mapping[str, str], folder: Path | None = None) -> li
 
     Args:
         home: The folder that keeps, or will keep, the runs.
-        env: The environment.
         folder: Where the project is looked for; by default where one stands.
     """
     return [

@@ -45,8 +45,6 @@ def code_for(
     """The exit code of a run.
 
     Args:
-        verdict: What its trials came to.
-        status: How it ended.
         signal: The signal that stopped it; 0 for none.
         promptfoo: Failed trials exit with 100, as promptfoo's do; so do errors that leave a finished run undecided.
         failures_are_fine: Failed trials exit with 0. A run that has no verdict still does not.
@@ -91,7 +89,6 @@ def code_for_gate(gate: Gate, signal: int = 0, undecided: str = "") -> int:
     """The exit code of a gate.
 
     Args:
-        gate: What it came to.
         signal: The signal that stopped its run; 0 for none.
         undecided: `pass` or `fail`: what a gate counts as that too few cases leave undecided; empty for neither.
     """

@@ -269,7 +269,6 @@ class _Ended(Record, frozen=True, kw_only=True):
     """A gate that came to its end.
 
     Attributes:
-        outcome: What it came to.
         terms: What it went by.
         undecided_by: See `GateRequest`.
         signal: The signal that stopped its run; 0 for none.
@@ -317,10 +316,7 @@ def _gated(
     """Runs what is asked for, and compares it.
 
     Args:
-        run_request: What is run.
-        settings: How.
         session: What may be spent, and how fast.
-        decided_by: The gate of a plan.
         file: The run to go on with; None for a new one.
 
     Raises:

@@ -30,7 +30,6 @@ class Gating(MutableRecord):
 
     Attributes:
         request: What it goes by: its terms have a baseline and a margin.
-        before: The baseline.
         taking: Takes trials from the baseline; None where everything is run.
         decider: Stops the run; None where it runs to its end.
     """
@@ -133,9 +132,6 @@ def sample_for(baseline: Baseline, file: str, plan: Plan, budget_usd: float) -> 
 
     Args:
         baseline: What says what a case costs.
-        file: Its file.
-        plan: What is run.
-        budget_usd: The budget.
 
     Raises:
         UsageError: The baseline doesn't say what a case costs, or the budget pays for none.

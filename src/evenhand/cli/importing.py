@@ -160,8 +160,6 @@ def _written(
     """The files of these datasets, `NAME.jsonl` each. One with the same cases stays; with others, nothing is written.
 
     Args:
-        datasets: The datasets.
-        folder: Where to write.
         sources: The files that they were read from. Instead of one of these, `NAME-imported.jsonl` is written.
     """
     from evenhand.doors.eval_sets.dataset import Dataset

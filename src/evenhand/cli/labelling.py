@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -40,7 +41,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.render.calibration_text import labels_line, worth_line
-from evenhand.store.labels.draw import Draw, LabelledVerdict, Pair, PairAnswer, unordered
+from evenhand.store.labels.draw import Draw, LabelledVerdict, PairAnswer, unordered
 from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, newest, standing
 from evenhand.store.labels.stored_draws import (
     add_metric_labels,
@@ -53,10 +54,54 @@ from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.run_lookup import called
 from evenhand.store.runfile import RunFile
 
-_KEYS: dict[str, LabelledVerdict] = {"p": "pass", "f": "fail"}
+KEYS: Mapping[str, LabelledVerdict] = {"p": "pass", "f": "fail"}
 _HELP = "p pass · f fail · c failure code · n note · 1–5 score · s skip · u undo · q quit"
-QUIT = ("q", "\x03", "\x04")
+_QUIT = ("q", "\x03", "\x04")
 """The key, Ctrl-C and Ctrl-D: a terminal that is read key by key sends no signal."""
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
+
+
+def one_by_one(
+    left: list[_Item],
+    total: int,
+    show: Callable[[_Item, str], None],
+    keys: Mapping[str, _Answer],
+    keep: Callable[[_Item, _Answer | None], None],
+    other_key: Callable[[_Item, str], None] = lambda _item, _key: None,
+) -> list[_Item]:
+    """Shows one item after the other, and keeps each answer at once, as a terminal may be closed at any moment.
+
+    Args:
+        left: What is to be answered; in the end, what nobody has come to.
+        total: How many this person has or had to answer in all.
+        show: Prints an item, and its place in words.
+        keys: What each key says; besides, `s` skips, `u` takes the last answer back, and `q` quits.
+        keep: Keeps an answer; None takes it back.
+        other_key: What any other key does; the item stays.
+
+    Returns:
+        What was answered.
+    """
+    done: list[_Item] = []
+    while left:
+        item = left[0]
+        click.clear()
+        show(item, f"{total - len(left) + 1} of {total}")
+        key = click.getchar().lower()
+        if key in keys:
+            keep(item, keys[key])
+            done.append(left.pop(0))
+        elif key == "s":
+            left.pop(0)
+        elif key == "u" and done:
+            keep(done[-1], None)
+            left.insert(0, done.pop())
+        elif key in _QUIT:
+            break
+        else:
+            other_key(item, key)
+    return done
 
 
 def tell_fewer(size: int, drawn: int, what: str, *, earlier: bool) -> None:
@@ -64,7 +109,6 @@ def tell_fewer(size: int, drawn: int, what: str, *, earlier: bool) -> None:
 
     Args:
         size: How many were asked for.
-        drawn: How many there are.
         what: What is drawn: outputs, or pairs.
         earlier: Whether there are earlier draws, whose items aren't drawn again.
     """
@@ -133,8 +177,6 @@ def session_line(done: int, left: int, author: str, path: Path) -> str:
     Args:
         done: How many labels they gave.
         left: How many outputs or pairs they leave.
-        author: Who it was.
-        path: The run file.
     """
     run, who = called(Path.cwd(), path), safe(author)
     if done:
@@ -149,8 +191,6 @@ class _Session:
     """One person, labelling.
 
     Attributes:
-        path: The run file.
-        author: Who labels.
         rules: What makes an output pass, by metric.
         codes: The failure codes that were given, the most frequent first.
         remarks: What this person said of trials beside their verdicts.
@@ -181,27 +221,12 @@ class _Session:
 
         Says in the end of which outputs there are remarks, and no verdict: they count for nothing.
         """
-        done: list[DrawnItem] = []
         every = list(left)
-        while left:
-            item = left[0]
-            self._show(item, total - len(left) + 1, total)
-            key = click.getchar().lower()
-            if key in _KEYS:
-                add_metric_labels(
-                    self.path, self.author, [(item.trial.index, item.metric, _KEYS[key])]
-                )
-                done.append(left.pop(0))
-            elif key == "s":
-                left.pop(0)
-            elif key == "u" and done:
-                last = done.pop()
-                add_metric_labels(self.path, self.author, [(last.trial.index, last.metric, None)])
-                left.insert(0, last)
-            elif key in QUIT:
-                break
-            else:
-                self._remark(item, key)
+
+        def keep(item: DrawnItem, verdict: LabelledVerdict | None) -> None:
+            add_metric_labels(self.path, self.author, [(*item.key, verdict)])
+
+        done = one_by_one(left, total, self._show, KEYS, keep, self._remark)
         if open_items := sum(item not in done and bool(self._remarks(item)) for item in every):
             click.echo(
                 f"{count(open_items, 'output')} with a failure code, a note or a score, but without a verdict: label"
@@ -238,10 +263,8 @@ class _Session:
             return
         self.remarks.setdefault(index, {})[field_] = value or None
 
-    def _show(self, item: DrawnItem, number: int, total: int) -> None:
-        click.clear()
-        heading = f"{number} of {total} · {safe(item.metric)}"
-        click.echo(click.style(heading, bold=True))
+    def _show(self, item: DrawnItem, place: str) -> None:
+        click.echo(click.style(f"{place} · {safe(item.metric)}", bold=True))
         if self.rules.get(item.metric):
             click.echo(f"rule: {safe(self.rules[item.metric])}")
         click.echo(f"\n{safe(item.material, multiline=True)}\n")
@@ -278,12 +301,9 @@ class PairLabelling(Record, frozen=True, kw_only=True):
     """What is to be done with the pairs of a ranking.
 
     Attributes:
-        author: Who labels.
         named: Whether the author was named, so that a file holds what is left for them.
         size: How many pairs to draw; None for those that were drawn.
         seed: The seed of the draw.
-        to: The file to write to.
-        source: The file to read from.
         run: What the run is called in messages.
     """
 
@@ -370,37 +390,18 @@ class PairLabelling(Record, frozen=True, kw_only=True):
 
     def _labelled(self, path: Path, rule: str, left: list[DrawnPair], total: int) -> int:
         """Shows one pair after the other, and keeps each answer at once; how many there are in the end."""
-        done: list[DrawnPair] = []
 
-        def keep(pair: Pair, metric: str, answer: PairAnswer | None) -> None:
-            add_pair_labels(path, self.author, [(pair, metric, answer)])
+        def show(one: DrawnPair, place: str) -> None:
+            click.echo(click.style(f"{place} · {safe(one.metric)}", bold=True))
+            if rule:
+                click.echo(f"better: {safe(rule)}")
+            click.echo(f"\n{safe(one.material, multiline=True)}\n")
+            for word, output in zip(("first", "second"), one.outputs, strict=True):
+                click.echo(click.style(word, bold=True))
+                click.echo(f"{safe(output, multiline=True)}\n")
+            click.echo(_PAIR_HELP)
 
-        while left:
-            one = left[0]
-            _show(one, rule, total - len(left) + 1, total)
-            key = click.getchar().lower()
-            if key in _PAIR_KEYS:
-                # At once, as a terminal may be closed at any moment.
-                keep(one.pair, one.metric, _PAIR_KEYS[key])
-                done.append(left.pop(0))
-            elif key == "s":
-                left.pop(0)
-            elif key == "u" and done:
-                last = done.pop()
-                keep(last.pair, last.metric, None)
-                left.insert(0, last)
-            elif key in QUIT:
-                break
-        return len(done)
+        def keep(one: DrawnPair, answer: PairAnswer | None) -> None:
+            add_pair_labels(path, self.author, [(one.pair, one.metric, answer)])
 
-
-def _show(one: DrawnPair, rule: str, number: int, total: int) -> None:
-    click.clear()
-    click.echo(click.style(f"{number} of {total} · {safe(one.metric)}", bold=True))
-    if rule:
-        click.echo(f"better: {safe(rule)}")
-    click.echo(f"\n{safe(one.material, multiline=True)}\n")
-    for word, output in zip(("first", "second"), one.outputs, strict=True):
-        click.echo(click.style(word, bold=True))
-        click.echo(f"{safe(output, multiline=True)}\n")
-    click.echo(_PAIR_HELP)
+        return len(one_by_one(left, total, show, _PAIR_KEYS, keep))

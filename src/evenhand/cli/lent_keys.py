@@ -27,7 +27,6 @@ class KeysLent(MutableRecord):
     """What a gate is asked to run: where only keys are missing, it may come from the baseline all the same.
 
     Attributes:
-        asked: What is run.
         lends: Whether missing keys are lent; they are problems otherwise.
         lacking: The keys that the plan was lent, once there is one.
     """
@@ -71,7 +70,6 @@ def plan_without_keys(
     """The plan, and the keys that it lacks and was lent.
 
     Args:
-        request: What is run.
         prepare: As for `Asked.plan`.
         offline_helps: As for `Asked.plan`.
         on_import: Whether files that want a key when they are imported get one. Their clients would go on sending it.

@@ -112,7 +112,6 @@ def merge_document(merged: Merged, verdict: VerdictWord) -> dict[str, Any]:
     """A merge, in the keys of the document.
 
     Args:
-        merged: It.
         verdict: What the merged run came to.
     """
     meta = merged.meta

@@ -95,7 +95,6 @@ def write(kind: Kind, name: str, folder: Path) -> Path:
     """Writes a starter into its place below a folder, and returns where it is.
 
     Args:
-        kind: What to write.
         name: What to call it: words, and folders before them.
         folder: Where `evals`, `judges` and `prompts` are, or shall be.
 

@@ -81,8 +81,6 @@ def document_of(
     """What is told of a run: nothing that a model, a dataset or a judge wrote.
 
     Args:
-        meta: The run's.
-        totals: Its counts.
         verdict: `passed`, `failed` or `undecided`; of a gate, its verdict.
         exit_code: With what the command exits.
         kind: `run` or `gate`.

@@ -205,7 +205,6 @@ def command_hint(name: str, commands: Mapping[str, str]) -> str:
     """What is said of a word that is no command; empty where nothing is near.
 
     Args:
-        name: The word.
         commands: Words for commands, earlier names among them, each with what to type.
     """
     if name in CALLED:

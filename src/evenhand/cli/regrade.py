@@ -140,7 +140,6 @@ def print_json(run: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> 
     """Prints both documents as one.
 
     Args:
-        run: The new run.
         comparison: It and the old one; None where they have nothing in common.
     """
     say_json(as_object(RegradeDocument(run=run, comparison=comparison)))

@@ -53,7 +53,6 @@ class Failing(Record, frozen=True):
 
     Attributes:
         path: The run's file, or a JSON file of promptfoo's results.
-        outcomes: Which.
     """
 
     path: str

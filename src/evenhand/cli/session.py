@@ -125,10 +125,8 @@ def settings_for(
     """How a new run of this is run, and what its file keeps of that.
 
     Args:
-        request: What is run.
         session: What may be spent, and how fast.
         home: Where it is kept; None for the usual place.
-        record: What else its file keeps.
     """
     from evenhand.cli.offline import script_digest
 
@@ -145,7 +143,6 @@ def study_settings(home: Path | None, session: Session, record: Mapping[str, Any
     Args:
         home: The folder that it is kept in; None for the usual one.
         session: What may be spent. The run's file keeps that too, so that `resume` spends no more.
-        record: What else the file keeps.
     """
     from evenhand.engine.door import Settings
 

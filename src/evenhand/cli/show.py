@@ -259,7 +259,6 @@ def written(
     """Writes a run's results to a file, and says so.
 
     Args:
-        run_file: The run.
         to: The file; `-` for stdout.
         format_: By default as the file's ending says.
         baseline: The run that a page holds it against.

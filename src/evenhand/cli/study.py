@@ -46,7 +46,6 @@ class Study(Record, frozen=True):
 
     Attributes:
         name: What it is called in messages, e.g. `probe`.
-        request: What it was asked.
         came_to: Prints what its file has come to, and returns the exit code of that.
     """
 
@@ -88,7 +87,6 @@ class StudyPlan(Record, frozen=True):
     """What a study is asked to do, where its plan says all of it. Implements `evenhand.cli.run_and_report.Request`.
 
     Attributes:
-        make: Makes the plan.
         folder: Where offline.jsonl is.
         offline: Replies come from that file.
         definitions: Whose definitions of RAG metrics; empty for ours.
@@ -147,8 +145,6 @@ class JudgeRequest(OfEvals, Record, Generic[_Options], frozen=True):
         word: What a study is called in messages.
         remedy: What to do where what its file keeps is damaged.
         asked: What the run was asked to run.
-        run: The run's file.
-        options: What its own file keeps.
     """
 
     kind: ClassVar[type[Any]]
@@ -178,10 +174,6 @@ class JudgeRequest(OfEvals, Record, Generic[_Options], frozen=True):
     def again(cls, meta: RunMeta, file: Path) -> Self:
         """What an earlier session was asked.
 
-        Args:
-            meta: The study's own run.
-            file: Its file.
-
         Raises:
             UsageError: The record is damaged, or the run whose judges it asks is gone.
         """
@@ -198,7 +190,6 @@ def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict
     """Runs a study from its start, prints what it came to, and returns the exit code.
 
     Args:
-        study: The study.
         key: The key of the run's settings that marks it: `studies` of the wing has it.
         record: What the run's file keeps there, so that `resume` makes the same study again.
         options: What `study_options` gave the command; they are taken out.
@@ -229,7 +220,6 @@ def ended(finished: Finished, code: int, name: str) -> int:
     """The exit code; it says so where not all was asked.
 
     Args:
-        finished: The run.
         code: Of what came out, if all was asked.
         name: What the run is called, e.g. `probe`.
     """
@@ -261,7 +251,6 @@ def judges_asked_alone(request: Request, *, nobody: bool) -> Iterator[None]:
     """Inside, models under evaluation lack no key: the run has their answers.
 
     Args:
-        request: What is asked.
         nobody: Judges lack none either: nothing is sent.
     """
     from evenhand.cli.offline import environment_kept, without_keys
@@ -280,9 +269,6 @@ def judges_asked(
     """Asks the judges.
 
     Args:
-        request: What is asked.
-        plan: Its plan.
-        settings: How it is run.
         file: The run to go on with; None for a new one.
         session: What may be spent, and what is printed.
     """
@@ -309,7 +295,6 @@ def kept_of(meta: RunMeta, key: str, kind: type[_Kind], name: str, hint: str) ->
     """What an earlier session kept under a key of its run's settings.
 
     Args:
-        kind: The record that it is.
         name: What the run is called in a message.
         hint: What to do where it is damaged.
 

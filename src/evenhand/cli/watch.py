@@ -468,7 +468,6 @@ class Watched:
 
     Attributes:
         paths: What was asked for, absolute.
-        targets: What is run.
     """
 
     paths: tuple[str, ...]

@@ -23,7 +23,6 @@ def changed_code(
 
     Args:
         before: The code that labels are of.
-        now: The code of a run.
         evals: The names of the evals that count: the code of others says nothing of these.
 
     >>> changed_code({"bot.py": "1", "eval asks": "1"}, {"bot.py": "2", "eval asks": "2"}, ["tells"])

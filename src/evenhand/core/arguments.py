@@ -191,10 +191,8 @@ def misgiven_arguments(
     """What is wrong with the arguments of a call, and what to do; None where it can be made.
 
     Args:
-        call: What is called.
         name: What its users call it.
         args: Without names; with the object itself where `call` takes it.
-        kwargs: By name.
     """
     import inspect  # noqa: PLC0415 (only for a call that failed)
 

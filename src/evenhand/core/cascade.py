@@ -24,8 +24,6 @@ class CascadeLimits(Record, frozen=True, kw_only=True):
     They hold for the questions, the systems, the code and the judges that the labels are of, and for no others.
 
     Attributes:
-        first: The first judge's.
-        then: The second one's.
         questions: Digests of what was asked.
         systems: Digests of what was judged.
         judges: Both, as they answered.

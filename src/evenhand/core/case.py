@@ -50,7 +50,6 @@ def copy_key_of(case: Case, test: Mapping[str, Any]) -> str:
     """A digest of all that a case says, whatever its id: two with the same one are copies of each other.
 
     Args:
-        case: It.
         test: What a config wrote of it. Its description is a name for people, like the id.
 
     Returns:

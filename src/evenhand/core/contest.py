@@ -22,7 +22,6 @@ class Unsettled(Record, frozen=True):
     """What a referee says of a contestant that it has no score of, while it may have one of others.
 
     Attributes:
-        error: Why.
         metadata: What is worth keeping all the same.
     """
 
@@ -76,7 +75,6 @@ class Contest(Record, frozen=True):
 
     Attributes:
         first: The place in the plan of the first of its trials; the others follow it.
-        size: How many trials.
         referees: Who compares.
         rule: What becomes of each trial's verdict.
     """

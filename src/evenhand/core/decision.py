@@ -51,7 +51,6 @@ class DecisionQuestion(Record, frozen=True, kw_only=True):
     """One question about texts.
 
     Attributes:
-        kind: What its answer is.
         words: The question; `place_of(name)` stands where it names a text.
         about: The texts that it is about, by name.
         options: What there is to choose from, or the levels from the lowest to the highest: each a name and a

@@ -337,7 +337,6 @@ def _given(value: Any, around: tuple[object, ...]) -> str:
     """The text of a value that a function was given; empty for what can't be told from one run to the next.
 
     Args:
-        value: The value.
         around: What it lies in: a function that calls itself was given itself.
     """
     if value is None or any(value is one for one in around):

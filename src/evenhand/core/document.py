@@ -41,7 +41,6 @@ def as_object(record: Struct, late: Callable[[Any], object] | None = None) -> di
     """A record of a document as a JSON-ready dict. Keys that are `UNSET` are left out.
 
     Args:
-        record: It.
         late: Makes what stands for a value, as a `map` for a list, into it.
     """
     return msgspec.to_builtins(record, enc_hook=late)
@@ -51,7 +50,6 @@ def filled(kind: type[_S], source: object, /, **keys: Any) -> _S:
     """A record with the attributes of another value that have the names of its keys.
 
     Args:
-        kind: Its class.
         source: What has the attributes. They are taken as they are: 1 stays 1, and 1.0 stays 1.0.
         keys: What is not an attribute, or has another value.
     """

@@ -50,7 +50,6 @@ class EvenhandError(Exception):
     """Anything that Evenhand raises on purpose.
 
     Args:
-        message: Where, and what is wrong.
         hint: What to do about it; empty where there is nothing to say.
     """
 
@@ -136,8 +135,6 @@ class ConfigError(UsageError):
     """A config file, or a file that it names, is wrong. Holds every problem that was found, in file order.
 
     Attributes:
-        problems: What is wrong.
-        hints: What may help with it.
         more: How many more problems there are.
         spared: What was not done because of it, in words.
     """
@@ -314,8 +311,6 @@ class MissedAssert(Record, frozen=True):
     """An assert that did not hold.
 
     Attributes:
-        file: Where it stands.
-        line: Its line.
         text: It, as written.
         message: What it said; empty for nothing.
     """

@@ -181,13 +181,11 @@ class Expectation(Record, frozen=True):
 
     Attributes:
         value: The output, or whatever part of it is being looked at.
-        scorer: What is asked of it.
         at_least: A score below this fails.
         at_most: A score above this fails.
         weight: Its share in the trial's score; 0 keeps it out of score and verdict.
         metric: Also count its score under this name.
         label: What people read; empty for the scorer's own `str`.
-        metadata: Kept beside the outcome.
         only_measured: The number is what is wanted: without a bound and a verdict, it passes.
         definition: What it asks, where that is known better than the scorer's arguments say.
         place: The line that expects it, where the value may be something that can't be graded; else empty.

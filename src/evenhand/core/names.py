@@ -43,8 +43,6 @@ def distance(a: str, b: str, enough: int | None = None) -> int:
     """How many letters have to be put in, taken out, replaced, or swapped with their neighbour (Damerau, 1964).
 
     Args:
-        a: One word.
-        b: The other.
         enough: If there are so many, it doesn't matter how many more; None for always.
 
     >>> distance("wieght", "weight"), distance("at_leas", "at_least"), distance("", "ab")

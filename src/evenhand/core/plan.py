@@ -41,10 +41,7 @@ class PlannedTrial(Record, frozen=True, kw_only=True):
 
     Attributes:
         index: Its place in the plan, from 0: results are stored and shown in this order.
-        case: The row.
-        variant: The variant.
         repeat: Which repeat, from 0.
-        body: What happens.
         rule: How the outcomes become a verdict.
         judge: Who judges, for scorers that name nobody.
         models: Makes a provider of an id, the same one each time, for scorers that name a model in words; raises a
@@ -107,7 +104,6 @@ class CassetteUse(Record, frozen=True):
     """A cassette of a plan: replayed where the file is there, and otherwise recorded.
 
     Attributes:
-        path: The file.
         variants: The indexes of the variants that it belongs to.
         whole: All of what it is for is run; only then is it recorded.
     """
@@ -184,7 +180,6 @@ class Row(Record, frozen=True, kw_only=True):
         cases: The cases, in their order.
         slots: What happens in each variant that takes them, given a case and the place in the plan of its first slot.
         repeats: How often each case is repeated, one after the other.
-        rule: How outcomes become a verdict.
         judge: Who judges, for scorers that name nobody.
         models: See `PlannedTrial.models`.
         referees: What is expected of all trials of a case at once.
@@ -209,10 +204,7 @@ class Sheet(Record, frozen=True, kw_only=True):
     An eval set, a prompt directory and a promptfoo config are a sheet each.
 
     Attributes:
-        variants: Its variants.
         rows: Walks its rows; each walk says the same.
-        case_count: How many cases.
-        size: How many trials.
         repeats: The most that any case is repeated.
         providers: Everything that may be asked so far, judges too; scorers may name more as they run.
         estimate: The calls that it will make, priced as far as prices are known.
@@ -231,8 +223,6 @@ class Plan(MutableRecord, kw_only=True):
     """What will happen, sheet by sheet, and what is expected of each trial.
 
     Attributes:
-        title: What reports call it.
-        sheets: What it is made of.
         identify: Computes the `fingerprint`, which may have to read files.
         record: The configuration as read, for the record, secrets removed.
         code: Reads the application's code, as far as it is imported by then; see `RunMeta.code`.

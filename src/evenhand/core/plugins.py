@@ -33,10 +33,7 @@ class Plugin(Record, frozen=True):
     """One thing that a package adds.
 
     Attributes:
-        group: Which kind of thing.
         name: The word that users write.
-        package: Who adds it.
-        version: The package's.
         place: Where it is, `module:attribute`.
     """
 

@@ -47,7 +47,6 @@ def complaint_of(errors: bytes | str, most: int = 500) -> str:
     r"""The end of what a program wrote to its standard error, in whole lines; of a Python traceback, what was raised.
 
     Args:
-        errors: What it wrote.
         most: About so many characters.
 
     >>> complaint_of(b'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nKeyError: 3\n')

@@ -293,7 +293,6 @@ def says(provider: Provider, what: Saying) -> bool:
     """What a provider says of itself, beside what every provider has. It need say none of it.
 
     Args:
-        provider: Who.
         what: `remote`: It is asked over the network. `lasts`: Another run may be given its answers; they do, unless it
             says otherwise. `answers_by_request_alone`: Its answers hang on nothing but the request. `parses`: Its
             answers are JSON, and their output what that holds. `shows_thoughts`: What it thought stands before them.
@@ -305,7 +304,6 @@ class Price(Record, frozen=True):
     """US dollars per million tokens.
 
     Attributes:
-        usd_in: Of what is sent.
         usd_out: Of what is answered, thoughts included.
         usd_cached: Of what is sent and read from the vendor's cache; None for the price of all that is sent.
         as_of: The month in which it was right; `config` or `given` where the user says what a token costs.

@@ -43,7 +43,6 @@ def checked(field: str, value: object) -> tuple[RemarkField, str | list[str]]:
     """A remark as it may be kept: without space around it, tags once each.
 
     Args:
-        field: What it is about.
         value: A text, or for tags a list of texts; an empty one takes back what was said.
 
     Raises:

@@ -20,7 +20,6 @@ def settings_in(identity: bytes, *, with_code: bool = False) -> str:
     What a calibrated number, or the limits of a cascade, hold for: other settings are another system, or another judge.
 
     Args:
-        identity: The request's.
         with_code: Whether the code of a function or a program is one of them. `RunMeta.code` knows it without files
             that have no part in it.
     """

@@ -46,11 +46,8 @@ class RunMeta(Record, frozen=True):
 
     Attributes:
         id: A ULID: sorts by time of creation.
-        title: The plan's.
         source: The config file or folder, absolute; empty for a plan made in code.
-        fingerprint: The plan's.
         planned: How many trials the plan has; of a shard, how many are its own.
-        case_count: How many cases.
         repeats: How often each is repeated.
         variants: What was compared: prompt × model × whatever else was varied.
         created_at: Seconds since 1970, UTC.
@@ -225,7 +222,6 @@ class ToolRecord(Record, frozen=True):
 
     Attributes:
         trial: The trial's place in the plan.
-        name: What the tool is called.
         key: A hash of the name and the arguments.
         nth: Its number among the identical calls of the trial, from 0.
         arguments: By name, as canonical JSON.
@@ -343,8 +339,6 @@ class TrialResult(Record, frozen=True, kw_only=True):
         cached: Those of them that came from the cache or the journal.
         prompt: The subject's prompt as sent.
         vars: The case's variables, as rendered.
-        description: The case's line for people.
-        metadata: What should travel with it.
         log: What user code printed, at most 4 KB.
         kept: What it kept for later trials.
         threshold: What the score had to reach; None where it was not the score that decided.

@@ -127,7 +127,6 @@ class Outcome(Record, frozen=True):
         name: The label that people read, e.g. `contains "30 days"`.
         outcome: pass, fail, error or not_applicable.
         score: The number; None for an error, for what did not apply, and where the verdict alone is known.
-        reason: Why.
         weight: Its share in the trial's score; 0 keeps it out of score and verdict.
         metric: The name under which its score is also counted; empty for none.
         named: Further numbers, by metric name.

@@ -48,9 +48,7 @@ class Sharded(Record, frozen=True):
     """What a run file says of a run that is a shard.
 
     Attributes:
-        shard: Which.
         trials: How many trials the whole plan has.
-        cases: How many cases.
     """
 
     shard: Shard

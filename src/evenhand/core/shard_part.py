@@ -16,13 +16,7 @@ from evenhand.core.shard import Shard
 
 
 class Part:
-    """The places in the plan that a shard has.
-
-    Attributes:
-        shard: Which.
-        size: How many trials.
-        cases: How many cases.
-    """
+    """The places in the plan that a shard has."""
 
     def __init__(self, plan: Plan, shard: Shard) -> None:
         self.shard = shard

@@ -22,11 +22,9 @@ class Step(Record, frozen=True):
     """One step of a trial.
 
     Attributes:
-        kind: What it was.
         name: Of a tool or an agent, its name; of a model, the model; of a message, who spoke: `user`, `assistant`.
         arguments: What a tool or an agent was given, or a model asked, as JSON; None where nobody says.
         result: What came of it, as JSON: what a tool returned, what a model answered, what was said.
-        status: How it ended.
         error: Why it failed, in words; empty where it did not, or nobody says.
         started_s: Seconds from the beginning of the trial's first step; None where nobody says.
         duration_s: Seconds that it took; None where nobody says.

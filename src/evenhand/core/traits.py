@@ -32,7 +32,6 @@ class Traits(Record, frozen=True):
     Attributes:
         gives: `number`, which needs a bound; `verdict`, which takes none; `either`, which is seen when it was asked.
         scale: The lowest and the highest score there can be; None where that is not known before.
-        lower_is_better: Less is better.
         counted: It is from 0 to 1, and can take part in an overall number.
         of_contexts: It looks at the retrieved passages, not at the answer.
         may_ask_nobody: It has a judge, and it depends on its arguments and on the case whether the judge is asked.

@@ -104,7 +104,6 @@ class Wing(Record, frozen=True, kw_only=True):
     """What a product beside the kernel brings. Every part is a place, `module:attribute`, under the name users write.
 
     Attributes:
-        name: The wing's own name.
         summary: What it is for, in a line.
         extra: What `pip install` needs for it, such as `evenhand[mcp]`; empty for nothing.
         needs: The other wings that it imports.
@@ -148,7 +147,6 @@ class Part(Record, frozen=True):
     """A part of a wing, and whose it is.
 
     Attributes:
-        wing: The wing.
         package: The package that has the wing, and its version.
         place: Where the part is, `module:attribute`.
         ours: Whether the wing is one of ours.
@@ -178,7 +176,6 @@ class Part(Record, frozen=True):
         """What to say of a part that cannot be used.
 
         Args:
-            what: What is wrong with it.
             hint: What one of its kind has to be.
         """
         package = self.package.partition(" ")[0]

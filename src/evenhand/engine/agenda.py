@@ -103,9 +103,6 @@ IN_A_ROW = 30
 class LeftTrials:
     """The trials that one walk through the plan has left.
 
-    Args:
-        size: Trials of the plan.
-
     Attributes:
         calls: The calls that they made, which they make again if they are run again.
     """

@@ -253,10 +253,7 @@ class Backing(Record, frozen=True, kw_only=True):
     """What stands behind a run, in the process that keeps its file.
 
     Attributes:
-        journal: The run file's one writer.
         cache: Answers across runs; None for none.
-        limits: The accounts.
-        budget: What may be spent.
         counts: For the progress line.
         note: Told what should be known at once, a line at a time.
     """

@@ -95,7 +95,6 @@ def blame(path: Path, what: str, more: Word | None = None) -> list[str]:
     """Notes from outside how the process that kept this file ended, where it left no note of its own.
 
     Args:
-        path: The file.
         what: What happened; empty where it was killed: that need not come of its code.
         more: What was running and is not in the file.
 
@@ -150,7 +149,6 @@ def to_set_aside(path: Path, words: list[Word]) -> Mapping[int, CodeError]:
 
     Args:
         path: The file that the session kept.
-        words: What was running in it.
     """
     words = [word for word in words if word.trial >= 0]
     fatal = _text(path.with_suffix(".fatal"))

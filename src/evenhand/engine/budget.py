@@ -32,7 +32,6 @@ class Reservation(Record, frozen=True):
 
     Attributes:
         bound_usd: Its worst price, as the request says.
-        provider: Whose it is.
         hidden_usd: What may come on top, for all that is known.
     """
 
@@ -49,7 +48,6 @@ class _Account(MutableRecord):
     """What one model's calls came to.
 
     Attributes:
-        under_way: Its calls under way.
         bounds_usd: Their worst prices.
         hidden_usd: What may come on top of those.
         bills: Calls whose cost is known.
@@ -139,8 +137,6 @@ class Budget:
         """Sets the worst price of a call aside, as soon as the calls under way leave enough.
 
         Args:
-            bound_usd: The worst price.
-            provider: Who is asked.
             hidden_usd: What the vendor may bill on top of it, for output that no limit bounds.
 
         Raises:

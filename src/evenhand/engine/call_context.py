@@ -94,7 +94,6 @@ class Home:
     """The loop that a run's trials live on, for as long as it lasts.
 
     Attributes:
-        process: The process that it is in.
         strangers: What becomes of calls that belong to no trial; None where nobody looks.
         workers: Finds what one trial starts and others use; None before any application has asked.
     """

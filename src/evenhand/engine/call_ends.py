@@ -10,7 +10,6 @@ def ended(body: bytes, reply: Reply, *, attempts: int, wasted: int) -> CallEnd:
     """The end of a call that has a reply.
 
     Args:
-        body: The raw answer.
         reply: What was read from it.
         attempts: How many times it was sent.
         wasted: How many of those may have been charged for in vain.

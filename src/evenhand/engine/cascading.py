@@ -44,12 +44,7 @@ class _SeveralModels:
 
 
 class CascadeModel(_SeveralModels):
-    """A cheap judge and a dearer one. Who asks a judge's question asks them in turn.
-
-    Attributes:
-        first: The decision model.
-        then: The other one.
-    """
+    """A cheap judge and a dearer one. Who asks a judge's question asks them in turn."""
 
     __slots__ = ("_cheap", "_code", "_eval", "_judge", "_system", "first", "then")
 

@@ -123,17 +123,10 @@ class Settings(Record, frozen=True, kw_only=True):
 
 
 class Finished(Record, frozen=True):
-    """What became of a run.
-
-    Attributes:
-        path: Its file.
-        ending: How it ended.
-        in_doubt: Calls that an earlier, killed session had sent and not recorded: they may have been charged for.
-    """
+    """What became of a run."""
 
     path: Path
     ending: Ending
-    in_doubt: tuple[CallRecord, ...] = ()
 
 
 async def settle(
@@ -275,7 +268,7 @@ class _Start(Record, frozen=True, kw_only=True):
         whole = ending.status == "finished" and not self.replays and self.part is None
         if plan.options.closing is not None and whole:
             await asyncio.to_thread(plan.options.closing, journal.path)
-        return Finished(journal.path, ending, tuple(journal.in_doubt()))
+        return Finished(journal.path, ending)
 
     async def _settle(
         self,

@@ -40,11 +40,7 @@ DUMP = _FIRST + 6
 
 
 class Hold:
-    """Whether a child's interpreter is held, and by what.
-
-    Args:
-        child: Its process.
-    """
+    """Whether a child's interpreter is held, and by what."""
 
     def __init__(self, child: int) -> None:
         self._child = child
@@ -91,7 +87,6 @@ class Hold:
         """Kills the child, and notes for `resume` what held it.
 
         Args:
-            crumbs: The breadcrumbs of its run.
             limit_s: How long it might be held.
 
         Returns:

@@ -90,8 +90,6 @@ class Opening:
 
         Args:
             named: How many calls a second the headers come to; 0 where they name no limit by the minute.
-            now: Seconds.
-            refused: It was refused.
             took_s: The round trip of an answer.
 
         Returns:
@@ -145,9 +143,6 @@ class Window:
     whether there is more, so the end of a window that is known costs one refusal. A vendor that names no wait has to be
     asked whether the next window has begun, which costs refusals too. An opening lies between the last call that was
     refused and the first that was accepted. Once two of them may be a minute apart, the next one is waited for.
-
-    Attributes:
-        nth: Which one.
     """
 
     __slots__ = ("_began_at", "_by_minute", "_earliest", "_more", "_size", "_taken", "nth")
@@ -190,7 +185,6 @@ class Window:
         """An account that was closed for long is open.
 
         Args:
-            closed_at: When it closed.
             refused_at: When the last call was refused.
             sent_at: When the first was sent that was accepted.
         """
@@ -266,7 +260,6 @@ class Closing:
         """Closes the account; where it is closed, it stays so for as long as was said first.
 
         Args:
-            now: Seconds.
             asked_s: The wait that the vendor asks for; None for none.
             overload: It is too busy, and not at its limit.
         """

@@ -76,10 +76,7 @@ class Permit(MutableRecord, kw_only=True):
         among: How many were in flight when it was given, itself included.
         epoch: Under which settings.
         sent_at: When it was sent; before that, when it was given.
-        window: In which window.
         extra: One more than the window is known to hold.
-        trial: Whose call it is.
-        model: Who is asked.
         number: Under which number another process has it, and knows the rest; 0 for none.
     """
 
@@ -208,8 +205,6 @@ class Pace:
         """A call was answered.
 
         Args:
-            permit: Its own.
-            now: Seconds.
             saturated: As many are in flight as may be, or others wait: more would be used.
         """
         if self.closing.closed_at is not None:
@@ -241,9 +236,7 @@ class Pace:
         """A call was refused.
 
         Args:
-            permit: Its own.
             left: How many are in flight without it.
-            now: Seconds.
             asked_s: The wait that the vendor asks for; None for none.
         """
         self._round = 0

@@ -141,7 +141,6 @@ class users_call:  # noqa: N801 (used like a function)
     """Around a call of the user's code: what it replaced and did not put back is an error of its trial.
 
     Args:
-        name: What is called.
         trial: Whose code it is; None for none.
     """
 

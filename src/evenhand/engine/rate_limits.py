@@ -218,7 +218,6 @@ class Account:
         name: For messages.
         ceiling: The in-flight limit never grows past this.
         start: Where it begins.
-        policy: When to try again.
         clock: Monotonic seconds.
         draw: Randomness for jitter.
     """
@@ -559,7 +558,6 @@ class Limits(Record, frozen=True):
     Attributes:
         ceiling: The most calls in flight on any one account.
         start: How many at first; None for as many.
-        policy: When to try again.
         clock: Monotonic seconds.
         draw: Randomness for jitter.
     """

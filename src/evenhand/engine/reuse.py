@@ -24,7 +24,6 @@ class Taking(Protocol):
         """The result of a trial, as far as the earlier run knows it; None where the trial has to be run.
 
         Args:
-            planned: The trial.
             request: The name of its first request; see `evenhand.core.scripted.request_name`.
             checks: A digest of what is expected of the answer, with the variables; empty where that can't be known.
             by_request_alone: Whether the model's answers depend on nothing but the request.

@@ -47,12 +47,7 @@ class Session(Record, frozen=True, kw_only=True):
     """One plan being run, by one process.
 
     Attributes:
-        plan: What is run.
         journal: Keeps what is sent, received and settled.
-        desk: Answers the calls.
-        limits: The accounts.
-        budget: What may be spent.
-        host: Runs the user's functions.
         concurrency: Trials under way at once.
         note: Told what should be known at once, a line at a time.
         decider: Ends the run as soon as enough is known; None for nobody.

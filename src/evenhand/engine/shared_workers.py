@@ -107,9 +107,7 @@ class SharedWorkers:
         """A trial's function has returned, and what it asked has been answered.
 
         Args:
-            trial: The trial.
             askers: What has asked for it; None for nothing.
-            began_s: When it began.
         """
         at, case = trial.variant.index, trial.case.id
         if at in self._each:

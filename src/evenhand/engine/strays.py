@@ -52,8 +52,6 @@ class Loan(MutableRecord):
     """A thread that a trial has started. It may be at work for others once that trial is over.
 
     Attributes:
-        trial: The trial.
-        thread: The thread.
         used: It has asked models for the trial.
     """
 

@@ -26,7 +26,6 @@ async def run_surrounded(runner: Runner, session: Session, own: Sequence[Path]) 
 
     Args:
         runner: Settles the trials.
-        session: Theirs.
         own: Files of the run's, which no code of the user's should hold open.
     """
     host, around = session.host, session.plan.options.around

@@ -89,11 +89,7 @@ class TimeLimit:
     """Seconds from now on for what the current task awaits.
 
     Args:
-        seconds: How many.
         stuck: Called where it goes on for some seconds more, though it was cancelled.
-
-    Attributes:
-        expired: The time is up.
     """
 
     __slots__ = (

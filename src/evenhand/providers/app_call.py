@@ -432,7 +432,6 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
     """The reply in the body of an answer, or in its stream.
 
     Args:
-        kind: The endpoint's.
         body: As it came.
         price: What the model costs.
 

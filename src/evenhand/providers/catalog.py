@@ -157,7 +157,6 @@ def create(
 
     Args:
         label: Its name in reports; the id where empty.
-        config: Its settings.
         env: The environment: keys and addresses.
         base: The folder that relative paths start from.
         fill: Fills in the templates of its settings, where it has any.
@@ -235,7 +234,6 @@ def key_missing(provider: Provider, *, judges: bool = False) -> str:
     """The environment variable that a provider lacks its key in; empty where it has one, or needs none.
 
     Args:
-        provider: Who is to be asked.
         judges: It judges, or is asked by a scorer.
     """
     from evenhand.providers.wrapped import Wrapped  # noqa: PLC0415 (imported on use)

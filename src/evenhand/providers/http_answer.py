@@ -76,9 +76,7 @@ class HttpAnswer(Record, frozen=True):
     """What came back.
 
     Attributes:
-        status: The HTTP status.
         headers: Looked up without regard to case.
-        body: All of it.
         latency_s: From the moment the request's first byte went out to the moment the answer's last one was read from
             the socket, whatever else was being done here.
         first_byte_s: From the same moment to the answer's first byte; where somebody listens, to that of its body.
@@ -97,7 +95,6 @@ def answered(answer: HttpAnswer, rates: RateLimits | None = None) -> Answer:
     """An HTTP answer as that of a model.
 
     Args:
-        answer: What came back.
         rates: What its headers say of the account's limits.
     """
     return Answer(answer.body, answer.latency_s, rates, answer.first_byte_s, answer.queued_s)

@@ -163,7 +163,6 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
 
     Args:
         row: All of it: usage, cost and the rest are read where they are what they should be.
-        output: The output in it.
         text: The output as text, where it is neither text nor to be written as JSON.
     """
     extra = row.get("metadata")

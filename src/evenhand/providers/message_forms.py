@@ -48,7 +48,6 @@ class Row(Record, frozen=True):
     Attributes:
         vendor: Whose words it is to be said in, for people.
         path: Where it is written in the prompt.
-        fields: Its keys and values.
     """
 
     vendor: str

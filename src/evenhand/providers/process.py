@@ -96,7 +96,6 @@ async def printed_by(command: str, arguments: Sequence[str], folder: Path, limit
 
     Args:
         command: The program, and arguments that come before the others.
-        folder: Where it is run.
 
     Raises:
         FailedCode: It cannot be run, or ended with an error.

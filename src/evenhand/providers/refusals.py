@@ -63,7 +63,6 @@ def refusal(body: bytes, status: int = 200) -> str | None:
     """The words of a block; None for every other error, and for what is no error.
 
     Args:
-        body: What came back.
         status: With which HTTP status. Some have a meaning of their own.
     """
     if status in _OTHER or len(body) > _LONGEST:

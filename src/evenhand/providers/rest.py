@@ -47,7 +47,6 @@ class Api:
     """One host's API.
 
     Attributes:
-        root: Its address.
         headers: Sent with each request: the token, as a rule.
         patience_s: Seconds to wait for rate limits, all waits together.
         sleep: Waits so many seconds.

@@ -48,7 +48,6 @@ class DefaultJudge(Record, frozen=True):
         id: Its id; empty for nobody.
         named_by: The eval set or file itself, `pyproject.toml` or `EVENHAND_JUDGE`; empty for nobody.
         path: The project's file, where it names the judge.
-        line: The line there.
     """
 
     id: str = ""

@@ -13,7 +13,6 @@ class CompatibleServer(Record, frozen=True):
     """A server that speaks OpenAI's API.
 
     Attributes:
-        name: What people call it.
         address: Where its API begins.
         key: The environment variable that holds the key; empty for a server that wants none.
         bases: Environment variables that name another address, beside <KIND>_API_BASE_URL, which goes first.

@@ -58,7 +58,6 @@ def asks_a_model(url: str, body: Callable[[], bytes]) -> bool:
     """Whether what is posted here asks a model.
 
     Args:
-        url: Where.
         body: Returns what is posted. Called only where the address leaves it open.
     """
     parts = urlsplit(url)

@@ -42,8 +42,6 @@ class Wanted(Record, frozen=True):
         id: All of the id, e.g. `openai:chat:gpt-5-mini`, without secrets.
         kind: Its first word, `openai`.
         rest: What follows that, `chat:gpt-5-mini`.
-        label: Its name in reports.
-        config: Its settings.
         env: The environment: keys and addresses.
         base: The folder that relative paths start from.
         fill: Fills in the templates of its settings.

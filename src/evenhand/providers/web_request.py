@@ -191,7 +191,6 @@ class Credentials:
 
     Attributes:
         auth: The setting; empty for none.
-        fill: Fills its templates in.
     """
 
     auth: Mapping[str, Any] = field(repr=False)

@@ -121,8 +121,6 @@ class Workers:
     """The processes of one provider in one run.
 
     Args:
-        python: The interpreter.
-        path: The file.
         count: How many processes there may be.
         limit_s: Seconds that one call may take; None for the run's own limit.
         env: Variables of the environment, beside our own.

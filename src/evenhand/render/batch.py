@@ -46,8 +46,6 @@ class ReportedCase(Record, frozen=True, kw_only=True):
         scores: Each metric's number; None where it did not apply or is in error.
         reasons: Why, by metric, where there is something to say.
         outcome: pass, fail, error or not_applicable.
-        answer: What was answered.
-        description: The case's line for people.
     """
 
     case: str

@@ -332,7 +332,6 @@ def agreement_words(one: AgreementStatistics, people: float | None, of: int, wha
 
     Args:
         of: How many several people labelled.
-        what: One of them.
     """
     among = (
         ""

@@ -33,8 +33,6 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     """The trials that a reference means, in the plan's order; more than one where cases are repeated.
 
     Args:
-        run: The run.
-        grid: Its cells.
         ref: `column:case` (the column by its name in the table, its prompt or its model; the case by its number or its
             id or description), or a case alone for all of its columns: `:3`, `3`, its id or its description.
 

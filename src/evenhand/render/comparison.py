@@ -52,10 +52,6 @@ def lines(comparison: ComparedRuns, width: int = UNBOUND) -> list[str]:
     """The comparison as text: each metric's line, and what there is to know of it below, indented.
 
     Pairs of variants with long names are numbered, and named once, above.
-
-    Args:
-        comparison: It.
-        width: Columns that there are.
     """
     pairs = (*(one.columns for one in comparison.results), *comparison.in_full.values())
     names = {name for pair in pairs for name in pair}

@@ -58,7 +58,6 @@ def show(
 
     Args:
         run: The run, as far as it has come.
-        out: Where to.
         table: With the table of columns, the failures and the comparison; otherwise the summary alone, which takes
             milliseconds whatever the size of the run.
         width: Columns that there are; by default those of the terminal, the file or the pipe.
@@ -146,9 +145,7 @@ def show_trial(
     """Prints one cell whole: its prompt, its output, every outcome and every call.
 
     Args:
-        run: The run.
         ref: `column:case`, e.g. `better:3`, the case by its number or its id; the place in the plan; a case's id.
-        out: Where to.
         width: Columns that there are; by default those of the terminal, the file or the pipe.
         color: Whether escapes for colours may be used.
         calls: With what each call asked and was answered.

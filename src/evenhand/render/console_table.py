@@ -195,7 +195,6 @@ class ListedName(Record, frozen=True):
     """A line of the list: a heading, or the name of a column.
 
     Attributes:
-        text: What it says.
         column: The column's index; None for a heading.
         indent: How far what does not fit in its line is indented below it.
     """
@@ -215,8 +214,6 @@ def column_list(
     """The columns with their headings, in order.
 
     Args:
-        variants: The columns.
-        labels: Their numbers.
         nested: What changes least is a heading above what changes most.
         room: So wide may the list be where nothing stands beside it. What nested names have said in full is cut to
             that when it comes again, and a column that shares nothing needs no heading. 0 where numbers follow.

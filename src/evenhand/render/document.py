@@ -96,8 +96,6 @@ def trial_row(
     """One trial, in the keys of the document.
 
     Args:
-        trial: It.
-        variants: The run's columns.
         labels: What people say of it; where there is any, the newest of each field and metric is in `labels`.
         parts: Its `steps`, `more_steps` and `calls`, as far as they are asked for.
     """

@@ -38,8 +38,6 @@ def findings(
     Of those that were chosen by what came of them, only what their judges were not sure of is told.
 
     Args:
-        run: The run.
-        grid: Its cells.
         where: Where to look, for those who know; without it every trial is looked at.
         ranked: The rankings in words, for lists that have a line for each finding; without it they are worked out.
     """
@@ -207,7 +205,6 @@ def low_confidence(run: RunFile, places: Sequence[int] | None = None) -> tuple[i
     """How many judgements their judge was not sure of, and the place in the plan of the first.
 
     Args:
-        run: The run.
         places: Where in the plan such trials are, and maybe others; without them every trial is looked at.
     """
     number, first = 0, None

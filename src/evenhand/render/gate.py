@@ -54,9 +54,7 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
     Variants with long names are numbered, as the run's report does, and named once, before the metrics.
 
     Args:
-        gate: It.
         ink: The colours; None for none.
-        width: Columns that there are.
     """
     paint = ink or Ink(on=False)
     labels = _labels(gate)

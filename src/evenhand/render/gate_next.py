@@ -19,7 +19,6 @@ def next_step(gate: Gate, run: RunFile) -> str:
 
     Args:
         gate: It, of a run that came to its end.
-        run: The run.
     """
     if gate.verdict == "nothing":
         return _to_compare(gate, run)

@@ -166,8 +166,6 @@ def sample_of(
     """The sample, as JSON of version 2 of the log format.
 
     Args:
-        trial: The trial.
-        variant: Its column.
         began: When the run began, in seconds since 1970: trials do not say when they were asked.
         steps: What it did on its way.
     """
@@ -346,7 +344,6 @@ def events_of(
         steps: What the trial did.
         began: When the run began, in seconds since 1970: a trial does not say when it did.
         answer: Its output, as `ModelOutput` has it; None where nothing answered.
-        request: The messages of its prompt.
     """
     if not any(one.kind == "model" for one in steps) and answer is not None:
         return [

@@ -30,8 +30,6 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
     """The lines of one expectation.
 
     Args:
-        outcome: It.
-        width: The columns that there are.
         ink: For the marks.
         indent: Before each line.
     """
@@ -73,7 +71,6 @@ def titled(mark: str, name: str, details: str, width: int, ink: Ink, color: str 
         mark: Its mark, with what it is indented by.
         name: In full.
         details: What is told beside it, if there is room.
-        width: Columns that there are.
         ink: For the name, and the details.
         color: The details' colour.
     """

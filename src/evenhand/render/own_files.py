@@ -32,7 +32,6 @@ def refuse_own(option: str, to: Path, source: str, config: Mapping[str, Any]) ->
 
     Args:
         option: What named the file, for the message.
-        to: The file.
         source: The config file or folder of the run; empty for none.
         config: The run's configuration: any text in it that names the file counts.
 

@@ -17,12 +17,7 @@ _MARKS = {"kept": "✓", "missed": "✗", "open": "!"}
 
 
 def requirement_lines(run: RunFile, names: Sequence[str]) -> list[str]:
-    """What is required and what came of it, a line for each column.
-
-    Args:
-        run: The run.
-        names: What its columns are called.
-    """
+    """What is required and what came of it, a line for each column."""
     requirements = run.meta.requirements
     if not requirements:
         return []

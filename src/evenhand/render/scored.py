@@ -33,7 +33,6 @@ class Measured:
     """One metric of one answer.
 
     Attributes:
-        name: The metric's.
         value: The number; None where it did not apply, or could not be settled.
         reason: Why, in a line.
         outcome: `pass` where there is a number (or `fail`, where the scorer itself says so), `not_applicable`, or

@@ -30,8 +30,6 @@ def standing_lines(
     """The rankings in words, a line for each variant; none where nothing was compared.
 
     Args:
-        run: The run.
-        names: What its columns are called.
         places: See `standings`.
     """
     return [line for one in standings(run, places) for line in _lines(one, names)]

@@ -203,7 +203,6 @@ def _worth_of(one: LabelMatrix, qs: Mapping[str, float], every: int) -> str:
     """Which labels are found more or less often than chance makes the extremes of so many; nothing for one or two.
 
     Args:
-        one: The labels of a column.
         qs: Their p-values, corrected for those of all columns.
         every: So many labels all columns have.
     """

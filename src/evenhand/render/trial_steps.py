@@ -116,7 +116,6 @@ def bounded_steps(run: RunFile, trial: TrialResult, stepped: Container[int]) -> 
     """What a trial among many is told of its steps: `steps`, and `more_steps` where there are more of them.
 
     Args:
-        run: The run.
         trial: One of its trials.
         stepped: The places of the trials that have steps of their own (`RunFile.stepped`). The others did nothing but
             ask once, which their prompt and output say.

@@ -19,9 +19,7 @@ class Verbose:
     """Puts trials into words.
 
     Args:
-        variants: The run's columns.
         repeats: How often each case is run.
-        width: The columns of the terminal.
         ink: For marks and colours.
         labels: What people say of trials, by place in the plan.
     """

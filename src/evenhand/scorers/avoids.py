@@ -80,7 +80,6 @@ def question_of(kind: Kind, context: str = "") -> Passes:
     """What a judge is asked about an output under a kind: whether the output is free of it.
 
     Args:
-        kind: The kind.
         context: What the output answers; empty where the judge isn't told.
     """
     has = [{"output": text, "passes": False} for text in kind.examples_for]

@@ -15,7 +15,6 @@ class Entry(Record, frozen=True, kw_only=True):
         home: The module that has it, below `evenhand.scorers`; empty for what is not in Python.
         kind: What it looks at.
         description: What it says of an output.
-        value: What it is given.
         needs: What it cannot do without: a judge, a bound; empty for nothing.
         negated: How its opposite is written; empty for what measures, which has none.
     """

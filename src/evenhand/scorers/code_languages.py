@@ -14,7 +14,6 @@ class CodeLanguage(Record, frozen=True, kw_only=True):
     """A language that a program of the machine runs.
 
     Attributes:
-        type: The assertion type.
         name: The language, as people write it.
         ending: How the names of its files end.
         program: What runs it, where nothing names another one.

@@ -28,7 +28,6 @@ class Answer(Record, frozen=True):
     """An output with its case.
 
     Attributes:
-        output: The output.
         question: What was asked: the case's input, or its variables where it has none.
         expected: The right answer; None where the case has none.
         contexts: The passages that were retrieved, or else the case's own.

@@ -23,7 +23,6 @@ class JavaScriptVerdict:
 
     Attributes:
         script: The code, or the function of a file.
-        label: What people read.
         context: Makes the second argument.
         threshold: A number from here on passes; above 0 where there is none. Objects say themselves whether they pass.
         negated: What passes fails, and the other way round. Numbers keep their score, an error stays an error.

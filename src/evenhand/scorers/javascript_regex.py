@@ -147,7 +147,6 @@ def search_apart(pattern: str, text: str, flags: int = re.ASCII) -> tuple[int, i
 
     Args:
         pattern: In Python's spelling.
-        flags: Python's.
     """
     child = _idle.pop() if _idle else _start()
     assert child.stdin is not None  # noqa: S101 (a pipe)

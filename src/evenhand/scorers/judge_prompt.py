@@ -34,10 +34,7 @@ class DecisionForm(Record, frozen=True, kw_only=True):
     """A judge's question as a decision model is asked it, and what its decision is in a judge's answer.
 
     Attributes:
-        question: The question.
         instrument: A digest of what is asked, apart from what is judged.
-        version: Of its words.
-        key: The key of the verdict.
         graded: The key under which the probability is given as a score; empty for none.
     """
 
@@ -58,9 +55,6 @@ class Template(Record, frozen=True):
     """A judge prompt of ours.
 
     Attributes:
-        version: Its version.
-        system: What the system says.
-        user: What the user says.
         decision: What a decision model is asked; empty where none can be.
         head: What the file says of itself, by key; a key that is there several times has several values.
     """

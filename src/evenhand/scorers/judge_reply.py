@@ -35,7 +35,6 @@ class Ruling(Record, frozen=True):
     Attributes:
         passed: Its verdict; None where it gave only a score.
         score: Its score; None where it gave only a verdict.
-        reason: Its words.
     """
 
     passed: bool | None

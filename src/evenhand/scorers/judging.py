@@ -312,7 +312,6 @@ def answer_details(
     """What is kept of a judge's answer beside its verdict and its reasoning.
 
     Args:
-        prompt: What the judge was asked.
         texts: What was judged. Where it speaks to the judge, that is kept as `suspect`: the verdict stands, and is
             worth a look.
     """
@@ -334,7 +333,6 @@ def instrument_of(prompt: Prompt, *judged: str) -> str:
     """A digest of what a judge is asked, apart from what it is to judge: the same for all outputs, under one prompt.
 
     Args:
-        prompt: What it is asked.
         judged: The texts that it is to judge.
     """
     asked_of_all = "\n".join(str(message.content) for message in prompt.messages)

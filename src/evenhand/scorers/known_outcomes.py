@@ -11,12 +11,7 @@ from evenhand.core.traits import Traits
 
 
 class Answered(Record, frozen=True):
-    """An answer that is known once there is a reply, whatever the output says.
-
-    Attributes:
-        label: What people read.
-        answer: It.
-    """
+    """An answer that is known once there is a reply, whatever the output says."""
 
     traits: ClassVar[Traits] = Traits(asks=())
     label: str
@@ -31,12 +26,7 @@ class Answered(Record, frozen=True):
 
 
 class Raised(Record, frozen=True):
-    """A question that could not be put: an error, wherever it is asked.
-
-    Attributes:
-        label: What people read.
-        error: What went wrong.
-    """
+    """A question that could not be put: an error, wherever it is asked."""
 
     traits: ClassVar[Traits] = Traits(asks=())
     label: str

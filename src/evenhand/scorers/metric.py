@@ -54,8 +54,6 @@ class AnsweredQuestion(Record, frozen=True, kw_only=True):
     """What there is to measure one answer by. What is None or empty is missing.
 
     Attributes:
-        question: What was asked.
-        answer: What was answered.
         context: The passages that it was answered from.
         expected: What a right answer is: a text, or several.
         retrieved: The ids that were retrieved, best first, or scores by id.
@@ -243,7 +241,6 @@ def overall(
 
     Args:
         values: By name. Where low is good, 1 − the value counts.
-        metrics: What is measured.
         weights: By name; those without one take no part. None: all alike.
 
     Raises:

@@ -47,7 +47,6 @@ class Not(Record, frozen=True):
     """The opposite of a question. An error stays an error, and what doesn't apply still doesn't.
 
     Attributes:
-        scorer: The question.
         keeps_score: Only the verdict is turned round.
         word: What its label begins with: `not-` in configs.
     """

@@ -166,7 +166,6 @@ class PreferenceQuestion(Record, frozen=True, kw_only=True):
     """By what two texts are compared.
 
     Attributes:
-        criteria: The criteria.
         context: What else the judge should know.
         ties: Whether the judge may prefer neither.
         unsure_below: A confidence below this is warned of.

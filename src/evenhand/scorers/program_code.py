@@ -33,11 +33,8 @@ class ProgramFunction(Record, frozen=True, kw_only=True):
     """A function of such a language.
 
     Attributes:
-        language: What it is written in.
         file: Its file; where there is code, the place that errors name.
         function: Its name, or `Class.method`.
-        program: What runs it.
-        folder: Where it is run.
         code: The lines of its body, whose last value is what it returns; None where it is in the file.
     """
 

@@ -217,7 +217,6 @@ def verdict_of(
     is read as one of these. Scores are kept as they are, also above 1, and also where `not-` turns the verdict round.
 
     Args:
-        result: The value.
         threshold: A number from here on passes.
         name: What the function is called in reasons and errors.
         negated: What passes fails, and the other way round.

@@ -30,7 +30,6 @@ class Ranked(Question):
     """Any of these numbers, as `evenhand.scorers.metrics.ranking.parse` gives it: `Ranked(parse("nDCG@10"), relevant)`.
 
     Args:
-        metric: The number.
         relevant: What is relevant: ids, or grades by id.
 
     Raises:

@@ -58,7 +58,6 @@ class Wording(Question):
     """Any of these numbers: `Wording("ROUGE-L", reference)`.
 
     Args:
-        name: The number's.
         references: The text, or several of which the nearest counts.
         measure: How it is measured, where not as the name says.
 

@@ -40,7 +40,6 @@ class Comparison(NamedTuple):
         cluster: What it belongs to, as a rule the case: comparisons of one may depend on each other.
         first: The column whose text was shown first.
         second: The column of the other one.
-        answer: What was preferred.
         weight: How often it counts; not negative.
     """
 

@@ -54,7 +54,6 @@ class Limits(NamedTuple):
     """From which certainty on each judge decides; None for one that decides nothing.
 
     Attributes:
-        first: The first judge's.
         then: The second one's, of what the first leaves.
     """
 

@@ -214,9 +214,7 @@ class _Fit:
 
     Args:
         features: Of each unit of the suite; the first is 1.
-        suite: The units.
         run: Those that were run. The fit is to those without a trial in error.
-        weights: Of these.
     """
 
     def __init__(
@@ -320,7 +318,6 @@ class WholeRate:
         least: It, had errors come out as low as can be.
         most: It, had they come out as high.
         low: The lower end of its interval.
-        high: The upper end.
         fitted: Whether the history predicted something.
     """
 
@@ -338,7 +335,6 @@ def whole_rate(
 
     Args:
         history: For each unit of the suite what earlier runs came to, in one order for all; None where it isn't known.
-        run: What was run.
         confidence: Of the interval, two-sided.
 
     Returns:

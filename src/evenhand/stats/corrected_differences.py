@@ -25,7 +25,6 @@ class LabelledCase(NamedTuple):
 
     Attributes:
         first: People's verdict on the first output and the judge's: whether it passes.
-        second: The same of the second.
     """
 
     first: tuple[bool, bool]
@@ -51,8 +50,6 @@ def corrected_difference(first: Estimate, second: Estimate, together: float = 0.
     """Second minus first, of two corrected rates.
 
     Args:
-        first: A rate.
-        second: Another one.
         together: How far the two are off together, as a correlation; 0 where they rest on different cases.
 
     Source: Newcombe's hybrid interval, Statistics in Medicine 17 (1998), 873–890, method 10; for any two intervals, Zou
@@ -89,7 +86,6 @@ def corrected_paired_difference(
     Where the labels of these cases alone have a narrower interval, it is theirs.
 
     Args:
-        first: A corrected rate.
         second: That of the other column.
         labelled: The cases that are labelled in both, a random draw of all.
         labels: How many labels each rate rests on; as many as there are cases if it isn't said.

@@ -47,8 +47,6 @@ class JudgedPair(NamedTuple):
 
     Attributes:
         cluster: What it belongs to, as a rule the case.
-        one: A column.
-        two: The other one.
         wins: The share of its answers that name the text of `one`.
         losses: The share that name the other; the rest are ties.
     """
@@ -65,7 +63,6 @@ class LabelledPair(NamedTuple):
 
     Attributes:
         people: Their answer, in the order in which they saw the texts.
-        judge: The judge's.
     """
 
     people: Comparison
@@ -98,7 +95,6 @@ def corrected_strengths(
     It holds if the labelled pairs are a random draw of the judged ones, or of others alike.
 
     Args:
-        labels: The labelled pairs.
         judged: All pairs, as a rule the labelled ones among them.
         missing: Pairs that nobody judged, with an answer that they may have had; their weight counts pairs.
         weight: λ; by default the best one.

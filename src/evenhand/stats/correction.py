@@ -76,7 +76,6 @@ def corrected_rate(
     labels alone have a narrower interval, it is theirs.
 
     Args:
-        verdicts: The counts.
         confidence: Of the interval, two-sided.
         effects: By how much less they say because items of one case go together; by default, each is a case of its own.
 

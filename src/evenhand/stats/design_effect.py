@@ -33,7 +33,6 @@ class CaseLabel(NamedTuple):
 
     Attributes:
         case: The case, by whatever it is called.
-        people: Whether people pass it.
         judge: Whether the judge passes it.
         weight: For how many trials it stands; only compared with those of other labels.
         probability: How likely a pass is, as the judge says; None for one that says only a verdict.
@@ -54,8 +53,6 @@ class DesignEffects(NamedTuple):
         alone: That of people's rate on the labelled trials, without the judge.
         tpr: That of the share that the judge passes, of what people pass.
         tnr: That of the share that the judge fails, of what people fail.
-        cases: How many cases are labelled.
-        labels: How many trials are.
     """
 
     rate: float = 1.0
@@ -219,7 +216,6 @@ def drawn_to_alike(ratio: float, cases: Sequence[str]) -> float:
 
     Args:
         ratio: As it was measured.
-        cases: The case of each label.
 
     Returns:
         At least 1; 1 without labels.
@@ -236,8 +232,6 @@ class ScoreLabel(NamedTuple):
 
     Attributes:
         case: The case, by whatever it is called.
-        people: People's score.
-        judge: The judge's.
         weight: For how many trials it stands; only compared with those of other labels.
     """
 
@@ -253,8 +247,6 @@ class MeanEffect(NamedTuple):
     Attributes:
         variance: By how much its variance is larger than if each trial were a case of its own; at least 1.
         free: How many cases are left to tell the spread from; None where no case is repeated.
-        cases: How many cases are labelled.
-        labels: How many trials are.
     """
 
     variance: float = 1.0

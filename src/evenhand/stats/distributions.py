@@ -123,7 +123,6 @@ def chances(marked: int, items: int, drawn: int) -> dict[int, float]:
 
     Args:
         marked: How many of the items are marked.
-        items: All items.
         drawn: How many of them are drawn, each equally likely.
 
     Returns:

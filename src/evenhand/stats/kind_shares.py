@@ -55,10 +55,6 @@ def kind_share(strata: Sequence[Verdicts]) -> Estimate | None:
 def difference_p(before: Estimate, after: Estimate) -> float:
     """How likely two shares of separate draws are to differ as much if they are the same: a two-sided p-value.
 
-    Args:
-        before: The one.
-        after: The other.
-
     Source: the variance of the difference, recovered from both intervals: Newcombe, Statistics in Medicine 17 (1998),
         873–890, method 10.
 

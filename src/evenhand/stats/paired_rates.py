@@ -19,10 +19,8 @@ class PairedRates:
     Attributes:
         n: Cases that both have a verdict on; need not be whole (effective counts).
         only_first: Cases that the first alone passed.
-        only_second: The same of the second.
         difference: First minus second, from −1 to 1.
         low: Lower end of its interval.
-        high: Upper end.
     """
 
     n: float

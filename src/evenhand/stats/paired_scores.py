@@ -24,7 +24,6 @@ class ScoredStratum(NamedTuple):
     """Items that were equally likely to be labelled.
 
     Attributes:
-        items: How many they are.
         pairs: People's score and the judge's, of each labelled one.
     """
 
@@ -121,7 +120,6 @@ def weight_of_judge(scores: PairedScores, others: tuple[float, int] | None = Non
     """How much the judge's scores count in the mean, λ, from 0 to 1.
 
     Args:
-        scores: What the labels say.
         others: Of items none of which is labelled, the variance of the judge's scores, and how many they are; None for
             the mean of the items that were drawn from.
     """

@@ -49,7 +49,6 @@ def disagreement(first: float, second: float, alike: float) -> float:
 
     Args:
         first: The pass rate of one, from 0 to 1.
-        second: That of the other.
         alike: The correlation of their verdicts on a case, from −1 to 1. Two pass rates may allow for less of it: then
             they disagree on no more cases than they have to, or on no fewer.
 

@@ -20,8 +20,6 @@ def crossing(
 
     Args:
         function: May be infinite.
-        low: One end.
-        high: The other.
         within: How far off the place may be; 0 for as near as numbers are.
 
     Source: Chandrupatla, Advances in Engineering Software 28 (1997), 145–149, doi:10.1016/S0965-9978(96)00051-8:
@@ -80,7 +78,6 @@ def quantile(
     Args:
         below: The share that lies below a point.
         share: Between 0 and 1.
-        start: A guess.
         spread: About the standard deviation, for the first step.
         ends: The lowest and the highest point.
         exact: How far off the share may be.

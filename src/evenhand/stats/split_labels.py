@@ -94,7 +94,6 @@ def difference_around(
     Args:
         agreed: The difference, second minus first, on items on which people agree.
         first: The rate of the first on these, and the items on which people are split; None for none.
-        second: The same of the second.
     """
     (one, of_one), (two, of_two) = first, second
     low = agreed.low - _most(of_two) * two.high - _most(of_one) * (1 - one.low)

@@ -100,7 +100,6 @@ class _Sums:
     """How likely each sum over the strata is, but for the odds: its logarithm, from the least sum on.
 
     Attributes:
-        logs: The logarithms.
         observed: The place of the sum that was seen.
     """
 

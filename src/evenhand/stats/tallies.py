@@ -86,7 +86,6 @@ class Share(NamedTuple):
         least: What it is had all errors failed.
         most: What it is had all errors passed; the same without errors.
         low: The lower end of its interval.
-        high: The upper end.
     """
 
     least: float

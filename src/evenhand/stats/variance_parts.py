@@ -58,7 +58,6 @@ class VarianceParts(NamedTuple):
     """The parts of the variance of a unit's mean: of a cluster's, or a case's where each stands alone.
 
     Attributes:
-        units: How many there are.
         clusters: How much clusters differ; None where each case stands alone.
         cases: How much cases differ, within a cluster where there are any. Where nothing was repeated, it holds the
             repeats' part.
@@ -409,7 +408,6 @@ def least_costly(
     Args:
         parts: The parts of that variance as it is.
         times: How many times smaller it is to be, at least 1.
-        cases: How many there are.
         fixed: Sides, from 0, that get no more repeats.
 
     Returns:

@@ -30,7 +30,6 @@ class Shares(NamedTuple):
         both_pass: People and the judge pass them.
         missed: People pass them and the judge fails them.
         excused: People fail them and the judge passes them.
-        both_fail: Both fail them.
     """
 
     both_pass: float
@@ -43,10 +42,8 @@ class UniformLabels(NamedTuple):
     """The labels of a uniform draw that would say the same. They are not whole numbers.
 
     Attributes:
-        both_pass: Both pass them.
         missed: People pass them and the judge fails them.
         excused: People fail them and the judge passes them.
-        both_fail: Both fail them.
         rate: People's pass rate, without the judge.
         size: How many labels would make that as sure as it is.
     """
@@ -210,7 +207,6 @@ def corrected_by_strata(
     Where the judge tells so little that the labels alone have a narrower interval, it is theirs.
 
     Args:
-        labels: What the labels come to.
         passed: Of all judged items, how many the judge passes.
         items: All judged items.
         confidence: Of the interval, two-sided.

@@ -47,8 +47,6 @@ class BatchRecord(Record, frozen=True):
         account: Whose it is: the host, and a fingerprint of the key.
         model: The model that all its requests ask.
         endpoint: What they are sent to, below the address.
-        requests: How many they are.
-        state: How far it is.
         vendor_id: The vendor's name for it; empty as long as that is not known.
         intended_at: When it was about to be submitted, in seconds since 1970.
         submitted_at: When the vendor had taken it; None as long as that is not known.

@@ -103,7 +103,6 @@ class WrittenResult(NamedTuple):
     Attributes:
         of_case: A CasePart; empty for one that says nothing.
         of_test: A TestPart; empty for one that says nothing.
-        detail: A Detail.
     """
 
     of_case: bytes

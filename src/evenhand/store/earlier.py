@@ -107,7 +107,6 @@ class EarlierSessions:
 
     Attributes:
         settled: The trials that have a verdict, or to which nothing applied.
-        takes: The takes of what is stored.
         in_doubt: The calls that were begun and whose end nobody knows.
         spent_usd: The most that all calls can have cost.
         bills: What calls were billed above their bounds; see `RunFile.bills`.

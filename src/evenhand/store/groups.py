@@ -116,8 +116,6 @@ def cluster_in(key: str, variables: Mapping[str, Any], metadata: Mapping[str, An
 
     Args:
         key: The variable, or key of the metadata, that says it; empty for none.
-        variables: The case's.
-        metadata: The case's.
     """
     if not key:
         return ""

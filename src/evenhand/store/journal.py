@@ -106,7 +106,6 @@ class Journal:
 
         Args:
             folder: The one that keeps runs.
-            meta: What the run is.
             replaces: Whether a file of this run that is there, and that nobody writes, makes room.
 
         Raises:
@@ -150,7 +149,6 @@ class Journal:
         """Opens an unfinished run to go on with it.
 
         Args:
-            path: Its file.
             anew: What trials in error were answered is forgotten: they ask again, and it is paid for again.
 
         Raises:
@@ -452,8 +450,6 @@ class Journal:
         """Writes what is left and how the run ended, and makes the run one file again.
 
         Args:
-            status: How.
-            message: Why.
             decided: What the trials decided, where the run was to end as soon as they did.
             code: The application's code; of it, what was imported since the run began is added.
 

@@ -28,7 +28,6 @@ class MetricSums(MutableRecord):
         cases: For each case the sum over its trials, how many have a value, and how many are in error.
         scale: The lowest and the highest value there can be; None where some scorer does not say.
         least: The lowest value there is; infinite for none.
-        most: The highest.
         without: How many trials came to an end without measuring it.
         expected: Whether some trial has an expectation that measures it, or was to.
     """
@@ -89,7 +88,6 @@ class FurtherNumbers(Generic[K]):
 
         Args:
             key: What `late` names it by.
-            trial: It.
             numbers: Its numbers by name.
             there: What it measures beside that, and beside what its expectations are called.
         """

@@ -52,8 +52,6 @@ class MergedFrom(Record, frozen=True):
     """One of the runs.
 
     Attributes:
-        path: Its file.
-        meta: What it says of itself.
         settled: How many trials it has settled.
         taken: How many of them are in the merged run.
         drawn: It has random draws for labels, which stay behind.
@@ -75,8 +73,6 @@ class Merged(Record, frozen=True):
     """What became of a merge.
 
     Attributes:
-        path: The merged run.
-        meta: What it says of itself.
         sources: The runs, in the order in which they were given.
         missing: The places that none of them has settled, as first and last.
         missing_shards: The shards of the plan that were not given: `3/8`.

@@ -62,7 +62,6 @@ class OpenRun(Record, frozen=True, kw_only=True):
     """An open run file: its connection, and what it says of the run as a whole.
 
     Attributes:
-        path: The file.
         db: Reads it, or those of its trials that were chosen.
         meta: The run's own words, under the title that people gave it; of chosen trials, with their numbers.
         remarks: What people said of it.

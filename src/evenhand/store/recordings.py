@@ -36,10 +36,8 @@ class RecordedFrom(Record, frozen=True, kw_only=True):
     Attributes:
         run: The id of the run that asked.
         file: The run's file, or the cassette.
-        title: The run's.
         recorded_at: When it was started, in seconds since 1970.
         scripted: Its replies came from a script (`--offline`).
-        cassette: The file is a cassette.
         variants: The run's; none of a cassette.
     """
 
@@ -109,9 +107,6 @@ class RecordingSource(Protocol):
 
 class RunSource:
     """A run file as a source of recordings.
-
-    Args:
-        path: The file.
 
     Raises:
         StoreError: It cannot be read.

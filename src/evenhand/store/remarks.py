@@ -29,7 +29,6 @@ def remark(
 
     Args:
         path: The run file, of whichever version, also while it is being written.
-        fields: By field.
         by: Who says it, where somebody vouches for that; empty otherwise.
         was: What they had read before they changed it, by field: nobody else's words are lost. Tags that others added
             or removed since then stay so.

@@ -31,7 +31,6 @@ def beside(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """A new file beside a place, to be written and then moved or linked there. If it is not moved, it is removed.
 
     Args:
-        path: The place.
         mode: The permissions of the file, less the umask. Its owner may always write it.
     """
     file, number = _begun(path, mode | 0o600)
@@ -68,7 +67,6 @@ def created(path: Path, mode: int = 0o666, name: str | None = None) -> Iterator[
     """A new file that is there when it is whole, unless something is raised. Nothing is written over.
 
     Args:
-        path: The place.
         mode: The permissions of the file, less the umask.
         name: What several such places have in common, so that a killed writer's file is removed by the next one.
 
@@ -128,8 +126,6 @@ def replace_file(data: bytes, path: Path, is_one: Callable[[Path], bool], kind: 
     """Writes a file, and the folders that it is in.
 
     Args:
-        data: All of it.
-        path: Where.
         is_one: Whether a file that is there may be written over: it is of the same kind.
         kind: What such files are called, e.g. `baseline`.
 

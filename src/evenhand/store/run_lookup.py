@@ -239,8 +239,6 @@ def called(start: Path, path: Path, least: int = SHORT_ID) -> str:
     were made at other moments, and of a copy among them `find` tells.
 
     Args:
-        start: The folder.
-        path: The run.
         least: So many characters at least; more than SHORT_ID of one that may get neighbours of the same moment.
     """
     path, home = path.absolute(), path.absolute().parent.parent

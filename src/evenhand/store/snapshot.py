@@ -32,7 +32,6 @@ def snapshot(path: Path, to: Path) -> Digests:
     Two files with equal rows have equal hashes, whichever version of SQLite wrote them.
 
     Args:
-        path: The run.
         to: The copy; nothing is there yet.
 
     Raises:

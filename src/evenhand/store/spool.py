@@ -20,7 +20,6 @@ class Group(Record, frozen=True):
     """What is known of a group before its items are taken out.
 
     Attributes:
-        name: Its name.
         first: The first of its items' places in time; None where none has one.
         count: How many items it has.
         mark: The mark of highest rank.
@@ -75,9 +74,7 @@ class Spool:
         """Puts an item away.
 
         Args:
-            group: The group's name.
             at: Its place in time; None where nobody says.
-            data: It.
             mark: What it says of its group; empty for nothing.
             rank: Of several marks of a group, the one with the highest counts.
             label: A name for the group; empty for none.

@@ -19,11 +19,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class AnthropicBatches:
-    """Answers what is asked of message batches.
-
-    Args:
-        queue: The batches themselves.
-    """
+    """Answers what is asked of message batches."""
 
     def __init__(self, queue: BatchQueue) -> None:
         self.queue = queue

@@ -68,7 +68,6 @@ class BatchLine:
     """One request of a batch.
 
     Attributes:
-        custom_id: What the client calls it.
         path: Where it would be sent by itself.
         body: What would be sent there.
     """
@@ -93,8 +92,6 @@ class FakeBatch:
     """A batch.
 
     Attributes:
-        id: The vendor's name for it.
-        lines: Its requests.
         made_at: When it was made, on the queue's clock.
         ends_at: When all its lines are done; infinite for one that is stuck.
         metadata: What the client says of it.
@@ -132,7 +129,6 @@ class BatchQueue:
 
     Args:
         prefix: What their ids begin with.
-        answer: Answers one line.
         rules: How they go. May be replaced while the server runs; batches that are there keep their end.
         whole: A batch that expires has no results at all, whatever was done of it.
 

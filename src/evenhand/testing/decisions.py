@@ -30,9 +30,7 @@ class AskedQuestion(Record, frozen=True):
     """A question of a request, whichever form it came in.
 
     Attributes:
-        name: Its name.
         kind: `predicate`, `noul`, `yes_no`, `choice` or `score`.
-        words: What is asked.
         options: The names of what there is to choose from; none for a yes or no.
     """
 

@@ -18,8 +18,6 @@ def streamed(
     Args:
         kind: Of the API, as `shapes` names it.
         answer: As it would come whole.
-        body: The request's.
-        path: The request's, with its query.
     """
     if kind == shapes.STREAMED_CONTENT:
         pieces = [*_contents(answer)]

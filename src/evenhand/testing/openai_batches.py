@@ -29,7 +29,6 @@ class FileBatches(ABC):
     """Batches that are made of files, as OpenAI and Mistral have them.
 
     Args:
-        queue: The batches themselves.
         files: What is uploaded for them, and what they write.
     """
 

@@ -61,11 +61,8 @@ class ScriptedRequest(Record, frozen=True):
     """A request, as rules see it.
 
     Attributes:
-        model: The model asked for.
         text: The whole conversation, system prompt first.
-        system: The system prompt.
         last: The last message of the user.
-        path: The path of the URL.
         schema: The JSON Schema that the answer is to fit; None for none.
     """
 

@@ -49,8 +49,6 @@ class ReceivedRequest(Record, frozen=True):
 
     Attributes:
         at: Monotonic seconds when it was read.
-        path: Its path.
-        model: The model asked for.
         key: The name of the request, as in the ledger.
         api_key: The key that it was sent with.
         status: The status it was answered with; 0 for a fault without one.

@@ -17,8 +17,6 @@ def asked_otherwise(
     """By column of the run its cases that `evenhand compare` leaves out of `passed`: another test, or another judge.
 
     Args:
-        baseline: The earlier run.
-        run: The later one.
         renamed: By id of the run's cases what the baseline calls them, where it is something else.
     """
     pairs, _ = matched(Side(baseline), Side(run))

@@ -18,12 +18,7 @@ _T = TypeVar("_T")
 
 
 class CaseNames:
-    """What to call the cases of two columns: as the first does, and those that it lacks as the second.
-
-    Args:
-        first: The cases of the one.
-        second: Those of the other.
-    """
+    """What to call the cases of two columns: as the first does, and those that it lacks as the second."""
 
     def __init__(self, first: ColumnCases, second: ColumnCases) -> None:
         self.ids = first.ids
@@ -62,12 +57,7 @@ class _Looked(Sequence[_T]):
 
 
 class ListedCases(_Looked[str]):
-    """Cases by name.
-
-    Args:
-        numbers: Which.
-        names: What to call them.
-    """
+    """Cases by name."""
 
     def __init__(self, numbers: Iterable[int], names: CaseNames) -> None:
         self._numbers = array("I", numbers)
@@ -86,11 +76,7 @@ def _difference(first: float, second: float) -> float:
 
 
 class CasePairs(_Looked[CaseChange]):
-    """Cases with their means on both sides.
-
-    Args:
-        names: What to call them.
-    """
+    """Cases with their means on both sides."""
 
     def __init__(self, names: CaseNames) -> None:
         self._names = names

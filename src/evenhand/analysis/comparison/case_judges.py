@@ -48,7 +48,6 @@ class AskedJudge(Record, frozen=True):
     """What was asked of a judge under one of the names that it answers by.
 
     Attributes:
-        ids: The ids that were asked.
         settings: Digests of the settings, each with that of the judge's own code where it is a program: `1a2b+3c4d`.
             Empty where nothing is known of them.
     """
@@ -65,7 +64,6 @@ def judges_asked(run: RunFile, most: int = _READ) -> dict[str, AskedJudge]:
     """What the judges of a run were asked by.
 
     Args:
-        run: It.
         most: About so many of their calls, from all over the run, are looked at.
     """
     ids: dict[str, set[str]] = {}
@@ -110,10 +108,8 @@ class _Judged(Record, frozen=True):
     """A judged expectation of a case.
 
     Attributes:
-        slot: What it is known by.
         names: All numbers that are its own: its metric, its name, and further ones.
         counts: Whether the verdict hangs on it.
-        panel: Who judged it.
     """
 
     slot: Slot
@@ -175,8 +171,6 @@ class JudgeChanges:
     """Where the cases of two columns were judged by different judges.
 
     Args:
-        first: The one.
-        second: The other.
         places: The places of the cases that both have.
     """
 
@@ -291,7 +285,6 @@ class _Other(MutableRecord, kw_only=True):
     """A judged expectation of two cases.
 
     Attributes:
-        slot: What it is known by.
         names: All numbers that are its own.
         counts: Whether the verdict hangs on it.
         both: Whether it was judged on both sides.

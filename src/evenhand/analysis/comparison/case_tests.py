@@ -43,12 +43,9 @@ class Asked(Record, frozen=True, gc=False, kw_only=True):
     """One expectation of a trial, as far as it is the test's and not the output's.
 
     Attributes:
-        slot: What it is known by.
-        name: What people read.
         kind: What asks; empty where that was not recorded.
         settings: Its arguments by name, as digests, and the judge's prompt.
         bounds: What its score has to reach, and the judge's threshold; both None where that isn't known.
-        weight: What it counts.
         scale: The lowest and the highest score there can be.
         exact: Whether no argument can be what the application answered.
     """

@@ -230,7 +230,6 @@ class Seen:
     """A column's trials, as far as a comparison looks at them.
 
     Attributes:
-        cases: The cases, by number.
         metrics: For each metric what each case came to.
         clusters: What each case belongs to, of those that do not stand alone: by a variable or its metadata, or as a
             copy.
@@ -242,7 +241,6 @@ class Seen:
         judges: For each metric the judges, with the versions of what they were told.
         keys: The names of the cases' variables and metadata.
         tests: What the cases say and are asked.
-        judged_by: Who judged each case.
     """
 
     cases: ColumnCases
@@ -371,7 +369,6 @@ def read_trials(
 
     Args:
         trials: In any order; those of other columns are passed over.
-        columns: Which.
         metrics: The metrics; see `read`.
         clusters: For each column the variable, or key of the metadata, that says what belongs together; without it,
             copies alone do.

@@ -52,7 +52,6 @@ class Change(Record, frozen=True, kw_only=True):
 
     Attributes:
         slot: Its metric or name; empty for the whole trial.
-        names: All that it is called.
         text: What differs, in words.
         scored: Whether its score means something else, and not its verdict alone.
         of_argument: Whether it is an argument of the scorer, or the judge's prompt, that is another one.
@@ -78,8 +77,6 @@ class TestChanges:
     """How the tests of two columns differ, case by case.
 
     Args:
-        first: Those of the one.
-        second: Those of the other.
         places: The places of the cases that both have.
         one_run: Whether both are of one run, so that a case says the same in both.
     """

@@ -62,8 +62,6 @@ class RunState(Record, frozen=True, kw_only=True):
     Attributes:
         name: What it is called beside the other.
         side: The same, with the column where one of its columns is compared.
-        path: Its file.
-        meta: What its file says of it.
         settled: How many of its trials are settled.
         calls: How many calls they made.
         cached: How many of these the cache answered, or the record of an earlier run: not its own, where it was
@@ -106,7 +104,6 @@ class Circumstances(Record, frozen=True, kw_only=True):
         by_input: How many cases were paired by their input, as the two runs call them otherwise.
         common: How many cases both have, those among them; 0 where none could be paired so.
         copies: How many cases of a column are copies of others.
-        pairs: The pairs of columns.
         earlier: What there is to know of the runs before the first, a line each.
     """
 
@@ -133,7 +130,6 @@ def compared_runs(
 
     Args:
         a: What to compare with.
-        b: What is judged.
         metrics: Which; all that both have where there are none.
         margin: How much worse is still accepted; None where that is not asked.
         cluster: The variable or key that says which cases belong together; empty for that of the columns' own sets.
@@ -510,7 +506,6 @@ def _inputs(run: RunFile, *, content: bool) -> dict[str, str]:
     """By case a digest of what it asks.
 
     Args:
-        run: It.
         content: As its content has it, of which an answer that the row held is no part, where what is shown has it.
     """
     inputs: dict[str, str] = {}

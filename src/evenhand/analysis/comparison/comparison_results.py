@@ -79,16 +79,13 @@ class Compared:
     """One metric of two columns. What is said of it holds whatever trials in error would have come to.
 
     Attributes:
-        metric: Its name.
         columns: The two columns, as their tables name them.
         several: Whether there are other pairs of columns beside this one.
         lower: Whether less of it is better.
         verdict: What the data say of the second.
         data: The cases' differences, second minus first, in the metric's own unit.
         first_range: The mean over the cases of both, in the first; None for no cases.
-        second_range: The same in the second.
         low: The lower end of the difference's interval, 95 %.
-        high: The upper end.
         p: The two-sided p-value that there is no difference, corrected for the number of comparisons; 1 where errors
             leave open which of the two is ahead.
         p_alone: The same without the correction.
@@ -179,7 +176,6 @@ class ComparedRuns:
 
     Attributes:
         first: What is compared with, as it was named.
-        second: What is judged.
         results: One for each pair of columns and metric.
         margin: How much worse is still accepted; None where that was not asked.
         cluster: The variable, or key of the metadata, that says which cases belong together; empty for none.

@@ -63,8 +63,6 @@ def drawn_of(meta: RunMeta, mine: Seen, theirs: Seen, earlier: Earlier) -> Drawn
 
     Args:
         meta: What the second's run file says of it.
-        mine: The first.
-        theirs: The second.
         earlier: What earlier systems scored on the first's cases.
 
     Returns:
@@ -111,11 +109,8 @@ def predicted(
     """A metric's differences over the suite, from those of the cases that were drawn.
 
     Args:
-        metric: Which.
         mine: The baseline's column: all of its cases.
-        pairs: The cases that both have.
         scale: The lowest and the highest value there can be.
-        drawn: The part that was run.
         rates: Whether the values are pass rates.
 
     Returns:
@@ -170,9 +165,7 @@ def weighted(
 
     Args:
         mine: The baseline's column.
-        pairs: The cases that both have.
         scale: The lowest and the highest value there can be.
-        drawn: The part that was run.
         rates: Whether the values are pass rates.
     """
     first, second = pairs.means()

@@ -62,7 +62,6 @@ def earlier_runs(
     """The runs that say something of the newest, one at a time.
 
     Args:
-        newest: What others are compared with.
         earlier: Runs before it, the newest first.
         basis: What makes two runs runs of one system, whatever their cases are.
         tell: Told what is left out, and why, a line each.

@@ -85,11 +85,9 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
     """A judged metric of two columns: second minus first.
 
     Attributes:
-        metric: The metric.
         columns: The two columns, as their tables name them.
         several: Whether there are other pairs of columns beside this one.
         first: Its rate in the first, as the judge has it and corrected.
-        second: The same in the second.
         corrected: The difference that people would have found; None where a side is not corrected.
         paired: How many cases labelled in both it takes into account; 0 where they are too few.
         mean: The difference of the mean scores that people would have given; None where a side has none.
@@ -140,7 +138,6 @@ class JudgedRun:
     """The judged rates of a run, and people's verdicts on it. Everything is read on use, once.
 
     Args:
-        run: The run.
         cluster: What says which cases belong together, instead of the run's own; empty for these.
     """
 
@@ -195,10 +192,8 @@ def judged_differences(
     """The judged metrics that both columns of a pair have.
 
     Args:
-        first: What is compared with.
         second: What is judged. It may be the same run.
         pairs: The columns' indices.
-        names: Their names.
     """
     for (i, j), columns in zip(pairs, names, strict=True):
         for (metric, variant), rate in first.rates.items():
@@ -245,8 +240,6 @@ def on_cases_of_both(
 
     Args:
         each: It, as the rates of all cases of each side have it.
-        first: What is compared with.
-        second: What is judged.
     """
     one, two = (
         run.shares(each.metric, side.variant)
@@ -262,7 +255,6 @@ def beside_result(
     """A judged difference beside what its metric comes to over the cases of both columns.
 
     Args:
-        each: It.
         paired: The difference of the rates over these cases; None where there is none, or errors leave it open.
         alone: How many cases only one of the two has.
         in_error: How many trials of the cases of both are in error.

@@ -58,13 +58,8 @@ def paired(
     """A metric of two columns, case by case; nothing is judged yet.
 
     Args:
-        metric: Which.
-        columns: What the two are called.
-        mine: The first.
-        theirs: The second.
         less: Whether less is better, as somebody says.
         several: Whether other columns are compared beside these.
-        likeness: How their tests differ.
         drawn: The part of the first's cases that the second was to run; None for all of them.
         same: Cases, by number, whose results in the second are the first's own: they differ by nothing.
     """
@@ -443,7 +438,6 @@ def other_scale(first: Sequence[float], second: Sequence[float], *declared: Scal
 
     Args:
         first: The means of the cases in the one.
-        second: The same in the other.
         declared: What the scorers of each say; None for nothing. Where both say something, that is compared elsewhere.
 
     >>> other_scale([0.5, 0.7], [50, 70], None, None)[:42]

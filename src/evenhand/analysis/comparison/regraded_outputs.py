@@ -71,8 +71,6 @@ def regraded_outputs(
     A trial that is in error in the second run without an output is an error, and no other output.
 
     Args:
-        first: The one.
-        second: The other.
         pairs: The variants that belong together, as indices.
         renamed: Other ids for some cases of the second: what the first calls them.
 

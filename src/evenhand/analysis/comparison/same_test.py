@@ -96,8 +96,6 @@ def withheld_of(first: Side, second: Side, outputs: RegradedOutputs | None) -> s
     """Why nothing can be concluded from any difference of two runs, in words; empty where something can.
 
     Args:
-        first: The one.
-        second: The other.
         outputs: How far their outputs are the same; None where neither judges those of the other again.
     """
     chosen = {
@@ -141,8 +139,6 @@ class Likeness:
     """How the tests of two columns that are compared differ.
 
     Args:
-        mine: The first.
-        theirs: The second.
         withheld: Why nothing can be concluded from any difference between the two; empty where something can.
         others: One judges the outputs of the other again: cases that are judged otherwise are what is looked for, and
             stay, but for those with another output, by id. None where neither does.
@@ -272,11 +268,7 @@ LOOKED_AT = 10_000
 
 
 class VariantTests:
-    """What each variant of a run is asked, read when it is first needed.
-
-    Args:
-        run: The run.
-    """
+    """What each variant of a run is asked, read when it is first needed."""
 
     def __init__(self, run: RunFile) -> None:
         self._run = run

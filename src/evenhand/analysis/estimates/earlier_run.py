@@ -49,9 +49,6 @@ def precedent_of(plan: Plan, home: Path) -> Precedent | None:
 
     It is the latest one that is whole or has as many trials as the plan, and otherwise the one with the most: a run of
     a few cases, or of one eval, says little of what the others ask.
-
-    Args:
-        home: Where runs are kept.
     """
     most = 0
     fullest: Path | None = None
@@ -170,7 +167,6 @@ def planned_waves(
     """The waves of a plan whose calls are known: one for answers, one for judges, as often as trials follow others.
 
     Args:
-        estimates: Its calls.
         shares: The models that are asked in batches.
 
     Returns:

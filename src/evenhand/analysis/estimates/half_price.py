@@ -58,7 +58,6 @@ def foreseen_waves(
     """About how many waves a plan would take in batches; 0 where that is not known, or nothing goes in one.
 
     Args:
-        plan: The plan.
         estimates: Its calls, where they are known before it has run.
         precedent: An earlier run of it, where they are not.
         shares: As `batch_shares` says.
@@ -74,7 +73,6 @@ def batch_line(
     """Both lanes in a line; empty where nothing would go in a batch, or a price is not known.
 
     Args:
-        plan: The plan.
         estimates: Its calls, as planned or as in the precedent.
         bound: How sure the costs are: `at most` or `about`.
         precedent: The earlier run that has them; None where they are known without one.

@@ -97,7 +97,6 @@ class _Reader:
     """Reads an expression, from left to right.
 
     Attributes:
-        spelt: The same for `re`.
         choices: In how many ways it matches in one place, repeats without an end left out.
         wide: How many of its repeats have no end.
     """

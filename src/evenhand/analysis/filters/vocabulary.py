@@ -39,13 +39,7 @@ def tags_of(trial: TrialResult) -> list[str]:
 
 
 class Vocabulary:
-    """What the trials that it has looked at are called, as far as these terms ask for it.
-
-    Args:
-        names: The columns' names.
-        variants: The columns.
-        terms: The filter's.
-    """
+    """What the trials that it has looked at are called, as far as these terms ask for it."""
 
     def __init__(
         self, names: Sequence[str], variants: Sequence[Variant], terms: Sequence[Term]

@@ -74,8 +74,6 @@ def narrow(
     """The trials of a run that a filter chooses, as a view of it: what reads that sees no others.
 
     Args:
-        run: The run.
-        query: The filter.
         baseline: The run that `changed:` and `change` hold it against.
         hidden: Columns, by index, whose trials are left out besides.
         say: Told what the filter names and the run does not have.
@@ -127,8 +125,6 @@ def cell_rows(run: RunFile, grid: Grid, width: int, ink: Ink, most: int = LISTED
 
     Args:
         run: The run, narrowed as a rule.
-        grid: Its cells.
-        width: Columns that there are.
         ink: For the marks.
         most: So many lines at most, and one that says how many more there are.
     """
@@ -185,7 +181,6 @@ def select(
 
     Args:
         trials: Reads the trials, in the plan's order; twice where a term asks for more than the trial itself.
-        variants: The columns.
         terms: Of the filter; with none, all trials.
         labels: What people say of trials, by place.
         judged: By place and metric whether the metric's judges pass the trial, for trials that people labelled.

@@ -43,7 +43,6 @@ def with_advice(
     Args:
         results: Each with how many more cases would decide it.
         columns: By variant the column of the baseline and that of the run.
-        run: The run.
     """
     about: _About | None = None
     for result in results:

@@ -202,7 +202,6 @@ class Baseline(Record, frozen=True):
     """A baseline as read.
 
     Attributes:
-        header: What it says of its run.
         trials: Its trials, sorted by case, variant and repeat.
     """
 
@@ -264,7 +263,6 @@ def cost_of_case(baseline: Baseline, repeats: int) -> float | None:
     """What a case costs on average in all variants that have it, in US dollars.
 
     Args:
-        baseline: It.
         repeats: How often each case is run.
 
     Returns:
@@ -288,7 +286,6 @@ def result_of(trial: BaselineTrial, index: int, variant: int) -> TrialResult:
     """A trial of a baseline as a result.
 
     Args:
-        trial: It.
         index: The place that it takes.
         variant: The index that its variant has there.
     """

@@ -100,9 +100,7 @@ def baseline_trials(
     """The trials of a run as a baseline has them.
 
     Args:
-        run: It.
         names: What each of its variants is called there; trials of others are left out.
-        outputs: With the outputs.
         without: Places of trials that are left out.
     """
     requests = _requests(run)

@@ -29,7 +29,6 @@ class CaseOrder:
 
     Args:
         plan: It. It is walked once; each of its trials takes some memory from then on.
-        seed: Of the order.
         option: What asked for it, for messages.
         together: Whether cases that belong together, and copies, are one unit. If not, each case is one.
         strata: For a case what it is like; the first case of a unit speaks for it. Cases that aren't in it are alike.

@@ -26,7 +26,6 @@ class ShareDecider:
     """Decides a run whose variants have to reach pass rates.
 
     Args:
-        plan: It.
         requirements: What its variants have to reach.
         seed: Of the order of its cases.
 
@@ -134,7 +133,6 @@ def pass_rate_bounds(requirements: Sequence[Requirement], option: str) -> list[t
     """The variants with the pass rates that they have to reach.
 
     Args:
-        requirements: What they have to reach.
         option: What needs pass rates, for messages.
 
     Raises:

@@ -42,8 +42,6 @@ class GateDecider:
     """Decides a gate.
 
     Args:
-        baseline: What is compared with.
-        plan: What is run.
         margin: How much worse is accepted, in the metrics' unit.
         metrics: What is compared; with none, all that the baseline has.
         lower: The metrics of which less is better, where their bounds do not say so.

@@ -37,8 +37,6 @@ class GateSides:
     """A baseline's columns, ready to be compared with those of a run of these variants.
 
     Args:
-        baseline: It.
-        variants: The run's.
         metrics: What is compared; with none, all that the baseline has.
         lower: The metrics of which less is better.
 
@@ -117,8 +115,6 @@ class GateSides:
         """Each metric of each pair with the run's variant; nothing is judged yet.
 
         Args:
-            theirs: The run's columns.
-            names: What its table calls them.
             withheld: Why nothing can be concluded from any difference; empty where something can.
             taken: Variants and cases of which all trials were taken from the baseline.
             drawn: The part of the cases that was to be run; None for all of them.
@@ -188,10 +184,7 @@ def _compared(
     """A metric of two columns; nothing is judged yet, but where there is nothing to judge.
 
     Args:
-        metric: Which.
         variant: What the run's table calls it.
-        sides: The baseline's and the run's.
-        likeness: How their tests differ.
         less: Whether less is better.
         unchanged: All of its trials were taken from the baseline: there is no difference to look for.
         same: Cases that were taken from it: they differ by nothing, whatever earlier runs in it say of them.

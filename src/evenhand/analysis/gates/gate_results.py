@@ -53,9 +53,7 @@ class GateResult(Record, frozen=True, kw_only=True):
     """One metric of one variant.
 
     Attributes:
-        metric: Its name.
         variant: The variant, as the run's table names it.
-        verdict: What is said of it.
         compared: What that rests on; None where there was nothing to compare.
         why: Why there was nothing, or why it is decided without a test; empty otherwise.
         more: About how many more cases, or clusters, would decide it; None where that is no advice.
@@ -112,7 +110,6 @@ class Gate(Record, frozen=True, kw_only=True):
         taken: Trials whose result was taken from the baseline.
         of: Trials that there are.
         cost_usd: What was spent; None where a price is not known.
-        status: How the run ended.
         notes: What else there is to know, a line each.
         because: Why there is nothing to compare at all; empty where there is something.
         stopping: What became of it where it was to stop early; None where it was not.

@@ -93,7 +93,6 @@ def more_cases(
     they come out alike.
 
     Args:
-        data: What is undecided.
         margin: How much worse is accepted.
         lower: Whether less is better.
         level: Of each test, with so many units: a gate that looks several times has a stricter one.

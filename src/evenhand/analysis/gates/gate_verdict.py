@@ -54,8 +54,6 @@ def gate(
     """Says whether a run is worse than its baseline.
 
     Args:
-        baseline: What is compared with.
-        run: What is judged.
         margin: How much worse is accepted, in the metric's unit: 0.05 is 5 points of a rate.
         metrics: Which; with none, `passed` and every metric that the baseline has.
         lower: The metrics of which less is better, where their bounds do not say so.
@@ -285,7 +283,6 @@ def look_at(
     """That a baseline has what is to be compared, before anything is paid for.
 
     Args:
-        baseline: It.
         margin: How much worse is accepted.
         metrics: What is to be compared; with none, all that it has.
         lower: The metrics of which less is better.
@@ -365,12 +362,7 @@ _NAMED = 3
 
 
 def judge_notes(run: RunFile, metrics: Collection[str]) -> Iterator[str]:
-    """A line for each judge and lack, as `run` and `compare` report them.
-
-    Args:
-        run: The gate's run.
-        metrics: What the gate compared.
-    """
+    """A line for each judge and lack, as `run` and `compare` report them."""
     lacks: dict[tuple[str, str], dict[str, None]] = {}
     try:
         for rate in judged_rates(run):

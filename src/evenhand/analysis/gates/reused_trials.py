@@ -39,10 +39,8 @@ class FromBaseline:
     """Knows the trials of a baseline.
 
     Args:
-        baseline: It.
         script: A digest of the script that answers; empty for models.
         earlier: How many trials an earlier session of the same run has run: it isn't known why.
-        variants: The run's.
         whole: The run ends with an AuthError at the first trial that has to be run: it has no keys to ask with.
     """
 

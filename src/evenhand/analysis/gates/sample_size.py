@@ -85,11 +85,9 @@ class _Rehearsal:
     """A repeat of the baseline in the part of a run.
 
     Attributes:
-        variant: The run's.
         sides: The other repeats.
         trials: By case the trial of this repeat.
         units: The cases, those together that belong together, in a random order.
-        scales: The baseline's.
     """
 
     variant: Variant

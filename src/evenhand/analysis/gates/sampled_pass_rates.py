@@ -38,7 +38,6 @@ class SampleDecider:
 
     Args:
         baseline: What predicts the others.
-        plan: What a part is run of.
         requirements: What its variants have to reach.
         seed: Of the draw.
         sample: How many cases are run, in all.

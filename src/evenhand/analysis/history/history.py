@@ -62,20 +62,15 @@ class HistoryRun(Record, frozen=True, kw_only=True):
     """One run.
 
     Attributes:
-        path: Its file.
-        id: Its id.
-        title: What people call it.
         at: When it began, in seconds since 1970.
         status: How it ended; `interrupted` for one that was killed.
         finished: Whether all its trials are settled.
         trials: How many are.
-        planned: How many there are.
         offline: Whether its replies came from a script.
         calls: How many calls of its settled trials are recorded.
         cost_usd: What all its calls cost; None where a price is not known.
         columns: What it came to; empty for one that did not finish.
         changes: What is otherwise than in the run before.
-        tags: What people call it.
         canaries: What its judges said of canaries, beside earlier checks; None where they were not asked.
         sample: Whether it ended after cases that were drawn beforehand.
     """

@@ -49,7 +49,6 @@ class RunChange(Record, frozen=True):
     """Something that is otherwise.
 
     Attributes:
-        kind: What it is a change of.
         text: What changed, in words, on one line.
     """
 
@@ -69,7 +68,6 @@ class Evidence(Record, frozen=True, kw_only=True):
         evals: The evals of sets, by name.
         variants: The models of the variants, as they are asked for.
         models: Those that were asked, each with the names under which it answered; empty where none was.
-        judges: The same of judges.
         asked: What judges were asked by, as far as that is known.
         cases: How many cases, and a digest of their ids whatever their order.
         folders: A digest of each folder of data that a project has, by name.

@@ -42,7 +42,6 @@ class _Pool(Record, frozen=True):
     """A stratum: outputs of one run that are equally likely to be drawn.
 
     Attributes:
-        run: Which of the runs.
         name: What they have in common, in words.
         share: What the stratum is to have of the draw, in any unit.
         places: All of them.
@@ -62,7 +61,6 @@ def draw_outputs(runs: Sequence[RunFile], size: int, seed: int, column: str = ""
     The same draw twice is one draw. A later one is of cases that were not drawn before.
 
     Args:
-        runs: The runs.
         size: How many outputs in all. Fewer are drawn where there are no more cases.
         seed: What the draw follows from.
         column: Strata are also of this column: `tags`, `variant`, a key of the metadata or a variable. Empty for none.

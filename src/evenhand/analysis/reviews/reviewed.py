@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from evenhand.analysis.reviews.drawing import drawn_notes
-from evenhand.analysis.trust.labels.drawing import OVERLAP
+from evenhand.analysis.trust.labels.drawing import not_again
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
-from evenhand.core.run import TrialResult
-from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.languages.documents.failures_yml import Codebook, NoteId
+from evenhand.store.labels.draw import VERDICTS, LabelledVerdict
 from evenhand.store.labels.label import NewLabel, standing
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.run_lookup import find
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.review/1"
-Verdict = Literal["pass", "fail"]
-VERDICTS: Mapping[str, Verdict] = {"pass": "pass", "fail": "fail"}
 WIDTH = 100
 
 
@@ -30,7 +27,7 @@ class OneReview(Record, frozen=True):
     """What one person says of an output."""
 
     author: Annotated[str, Key("who")]
-    verdict: Annotated[Verdict, Key("`pass` or `fail`")]
+    verdict: Annotated[LabelledVerdict, Key("`pass` or `fail`")]
     note: Annotated[str, Key("what is wrong with it, in the person's words")] = ""
 
 
@@ -38,7 +35,6 @@ class Review(Record, frozen=True, kw_only=True):
     """An output, and what people say of it.
 
     Attributes:
-        note: Its name.
         case: The case's id.
         variant: The variant's index.
         reviews: One for each person who reviewed it, by name.
@@ -129,7 +125,7 @@ def reviews_of(run: RunFile) -> list[Review]:
 
 
 def keep_review(
-    run: Path, index: int, author: str, verdict: Verdict | None, note: str = ""
+    run: Path, index: int, author: str, verdict: LabelledVerdict | None, note: str = ""
 ) -> None:
     """Keeps what a person says of an output, verdict and note together; None takes both back.
 
@@ -148,24 +144,11 @@ def keep_review(
 
 
 def to_review(author: str, drawn: Sequence[NoteId], reviews: Sequence[Review]) -> list[NoteId]:
-    """What a person has to review: what nobody else has, and the first fifth of the rest again.
-
-    The fifth shows how far people agree. It is the first of the draw, so it is a random one.
-    """
-    people = {one.note: {each.author for each in one.reviews} for one in reviews}
-    others = [note for note in drawn if people.get(note, set()) - {author}]
-    # −(−n // 100) rounds up: one output of another person is reviewed again already.
-    skipped = set(others[-(-len(others) * OVERLAP // 100) :])
-    return [note for note in drawn if author not in people.get(note, set()) and note not in skipped]
-
-
-def material_of(trial: TrialResult) -> str:
-    """What an output is an answer to: the case's input, its variables, or the prompt."""
-    if trial.input is not None:
-        return as_text(trial.input)
-    if trial.vars:
-        return "\n".join(f"{name}: {as_text(value)}" for name, value in trial.vars.items())
-    return trial.prompt or trial.description
+    """What a person has to review, and hasn't: see `not_again`."""
+    people = {note: set[str]() for note in drawn}
+    people |= {one.note: {o.author for o in one.reviews} for one in reviews if one.note in people}
+    skipped = not_again(author, people)
+    return [note for note in drawn if author not in people[note] and note not in skipped]
 
 
 def review_document(runs: Sequence[RunFile], book: Codebook) -> dict[str, object]:

@@ -57,7 +57,6 @@ def rate_in(tallies: Mapping[str, Tally], groups: Groups) -> Share | None:
 
     Args:
         tallies: By case.
-        groups: What the cases belong to.
     """
     # Most runs have none: this way is much faster.
     if not groups:

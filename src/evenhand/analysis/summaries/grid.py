@@ -31,7 +31,6 @@ class Grid:
             a report calls it instead, such as a number that its table explains.
         renamed: Whether it is something else.
         evals: The eval that each column runs; empty texts for a config.
-        totals: Each column's counts.
         numbers: Each case's number, from 1, in the plan's order.
         groups: For each column what its cases belong to, of those that do not stand alone; copies belong together.
         tallies: For each column and case with a trial that passed, failed or is in error: how many did.

@@ -47,10 +47,8 @@ class Summary(Record, frozen=True, kw_only=True):
         mean: Their mean, in which each cluster counts once where cases belong together; None for none.
         low: The lower end of its 95 % interval: see `mean_of`. Cases in error may have had any number that there can
             be. None where nobody knows: numbers without ends of fewer than five cases, or all alike.
-        high: The upper end.
         sd: The standard deviation of the cases, n − 1 below; None for fewer than two.
         least: The lowest number.
-        most: The highest.
         not_applicable: Cases to which it did not apply. They are in no mean.
         errors: Cases of which it is not known. Neither are they.
         failed: Cases that missed their bound.

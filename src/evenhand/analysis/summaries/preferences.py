@@ -60,7 +60,6 @@ def preferences(run: RunFile, places: Sequence[int] | None = None) -> list[Prefe
     None of trials that were chosen by what came of them.
 
     Args:
-        run: The run.
         places: Where in the plan trials with preferences are, and maybe others; without them every trial is looked at.
     """
     if run.by_outcome:

@@ -60,7 +60,6 @@ class Rate(Record, frozen=True, kw_only=True):
 
     Attributes:
         variant: The column's index.
-        passed: Trials that passed.
         trials: Trials that passed, failed or are in error.
         errors: Those of them that are in error.
         cases: Cases with such a trial.
@@ -119,7 +118,6 @@ def share_in(meta: RunMeta, tallies: Mapping[str, Tally], groups: Groups) -> Sha
     Of a run that stopped as soon as it was decided, the interval holds however often one looked.
 
     Args:
-        meta: The run.
         tallies: By case.
         groups: What the cases belong to, of those that do not stand alone.
     """
@@ -293,7 +291,6 @@ def hundredths(value: float, digits: int = 2, *, end: bool = False) -> str:
     ('0.89', '0.0003', '0.9996', '1.00', '0.00')
 
     Args:
-        value: The score.
         digits: So many after the point, of which zeros at the end are left out, but for two.
         end: It is the end of an interval, which may be rounded to a whole number.
     """
@@ -385,7 +382,6 @@ def known_scale(declared: Scale | None, least: float, most: float) -> Scale | No
     Args:
         declared: What the scorers say, if any does.
         least: The lowest value there is.
-        most: The highest.
     """
     # Some scorers of a metric may say their scale while others, from 0 to 1, say nothing.
     either = declared and (min(declared[0], SHARES[0]), max(declared[1], SHARES[1]))

@@ -55,7 +55,6 @@ def trigger_rates(run: RunFile, places: Sequence[int] | None = None) -> list[Tri
     None of trials that were chosen by what came of them.
 
     Args:
-        run: The run.
         places: Where in the plan such trials are, and maybe others; without them every trial is looked at.
     """
     by_variant: dict[int, TriggerRates] = {}

@@ -49,7 +49,6 @@ class Slice(Record, frozen=True):
     """The cases of a tag in a column.
 
     Attributes:
-        rate: Their pass rate.
         q: The p-value that they are like the cases without the tag, corrected for the number of slices; see
             `group_p` and `benjamini_hochberg`.
         pooled: Their pass rate, drawn towards those of all tags of the column; see `pooled_slices`. None for fewer than
@@ -346,7 +345,6 @@ class Entry(Record, frozen=True):
 
     Attributes:
         name: What it is called, in words that are safe to print.
-        rate: Its rate in words.
         q: The p-value that it is like the cases that are not in it, corrected for how many groups there are.
         pooled: Its rate drawn towards those of all groups; None where none is.
     """
@@ -368,7 +366,6 @@ def p_of_extreme(own: Container[str], shares: Mapping[str, float], groups: Group
     """How likely chance alone is to set cases apart from the others.
 
     Args:
-        own: The cases of the group.
         shares: For each case, in the group or not, how often it passed, from 0 to 1.
         groups: What cases belong to, of those that do not stand alone.
     """

@@ -101,7 +101,6 @@ def trial_cost(run: RunFile, asked: Mapping[int, int]) -> TrialCost:
     An eval that asks a judge and one that asks nothing take different amounts: each has columns of its own.
 
     Args:
-        run: The run.
         asked: By column how many of its trials asked, those taken from elsewhere left out. With none, nothing was
             asked.
     """

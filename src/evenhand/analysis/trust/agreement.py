@@ -78,7 +78,6 @@ class Agreement(AgreementStatistics, frozen=True, kw_only=True):
     """How far a judge and people agree. All but `verdicts` and `random_p` hold for all items, drawn or not.
 
     Attributes:
-        verdicts: The counts.
         tpr: Of what people pass, the share that the judge passes; None where they pass nothing.
         tnr: Of what people fail, the share that the judge fails; None where they fail nothing.
         corrected: The rate that people would have found; None without labels, and with labels of too few cases.
@@ -108,9 +107,7 @@ def agreement(
     """How far a judge agrees with people.
 
     Args:
-        metric: The judge's verdicts.
         people: People's on drawn items.
-        draws: The run's draws.
     """
     v = verdicts_of(metric.items, people)
     # Outputs that were likelier to be drawn would count for too much: each label is weighted.

@@ -83,7 +83,6 @@ class Audit(Record, frozen=True, kw_only=True):
     """What one audit of a judge came to.
 
     Attributes:
-        name: Which audit.
         result: `biased`, or `not shown` where no bias is; `measured` where there is nothing to test;
             `not applicable` where there is no number.
         words: The estimate in words, or why there is none.

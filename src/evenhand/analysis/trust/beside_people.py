@@ -37,7 +37,6 @@ def judged_verdicts(run: RunFile, places: Collection[int]) -> list[JudgedVerdict
 
     Args:
         run: The run. Only the named trials are read.
-        places: The trials' places in the plan.
 
     Raises:
         StoreError: The run cannot be read.
@@ -82,7 +81,6 @@ def beside_people(
     People's verdict is that of most of them. Where they are split there is none, as in `evenhand calibrate`.
 
     Args:
-        outcome: What the trial came to.
         labels: What people say of it, as `store.labels.label.standing` gives it.
         judged: By metric whether its judges pass the trial.
     """

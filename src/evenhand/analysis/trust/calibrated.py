@@ -55,7 +55,6 @@ class JudgedRate(Record, frozen=True, kw_only=True):
     """The pass rate of a judged metric in one variant.
 
     Attributes:
-        metric: The metric.
         model: The judge, as its answers named it.
         variant: The variant's index.
         items: How many outputs it has a verdict on.
@@ -133,7 +132,6 @@ def judged_rates(run: RunFile, cluster: str = "") -> list[JudgedRate]:
     of canaries and tryouts: they are about judges.
 
     Args:
-        run: The run.
         cluster: What says which cases belong together, instead of the run's own; empty for these.
 
     Raises:
@@ -457,11 +455,6 @@ def weighted_verdicts(
 
     The jury's own verdicts stay what they are: only the corrected rate goes by these, and only where the calibration
     showed that they agree with people more often than the majority does, on outputs that they were not fitted to.
-
-    Args:
-        run: The run.
-        metric: What the jury said in it.
-        jury: What its votes are worth.
 
     Returns:
         Without outputs whose votes aren't in the run.

@@ -108,7 +108,6 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     """One judge under one metric, beside people: how far they agree, and what comes of it.
 
     Attributes:
-        metric: The metric.
         model: The judge, as its answers named it.
         verdict: Whether it can be used; see the module.
         why: The reason for the verdict, in words.
@@ -119,7 +118,6 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         split: Labelled outputs on which people are split: they are in no number but the ends of `corrected`.
         split_by_variant: The same of each variant that has some.
         labelled_at: When the last label was given, seconds since 1970; None without labels.
-        bound: What it holds for.
         by_variant: The counts of each variant alone: error rates of one system say nothing of another's.
         alternative: Whether it can stand in for a person; None unless two or more labelled the same outputs.
         orders: How its preferences depend on the order of the texts; see `JudgedMetric`.
@@ -214,8 +212,6 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         """The judge's calibration in the keys of `evenhand.calibration/1`.
 
         Args:
-            variants: The run's.
-            audits: What its verdicts depend on.
             selective: What it may decide; unset for a file.
         """
         return filled(
@@ -272,7 +268,6 @@ class Calibration(Record, frozen=True, kw_only=True):
 
     Attributes:
         run: The run's id.
-        variants: Its variants.
         judges: One for each judged metric and judge.
         made_at: Seconds since 1970.
         audits: What their verdicts depend on, by metric and judge; see `report.trust.auditing`.
@@ -516,7 +511,6 @@ class JudgeBesidePeople(Record, frozen=True):
     """One judge under one metric, and what people say of the same outputs.
 
     Attributes:
-        metric: What the judge said.
         people: What most people say of the drawn outputs that they labelled.
         random: Whether these can be a random draw of what was judged.
     """

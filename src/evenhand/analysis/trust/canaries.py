@@ -160,7 +160,6 @@ class CanaryAnswers(MutableRecord, kw_only=True):
     """What one judge said of the canaries of one metric.
 
     Attributes:
-        metric: The metric.
         model: The judge, as its answers in the run named it.
         right: For each canary by name, whether the judge said what people say. Errors are not in it.
         passes: The same for those that people pass, as (right, asked).
@@ -226,7 +225,6 @@ class CanaryCheck(Record, frozen=True, kw_only=True):
         check: The id of the run that asked them.
         source: What both were made from.
         at: Seconds since 1970.
-        digest: Of the canaries.
         answers: By metric and judge.
         calls: Calls to judges.
         cost_usd: What they cost; None where a price is not known.
@@ -246,9 +244,6 @@ class Drift(Record, frozen=True, kw_only=True):
     """How a judge's answers differ from those of the first check of the same canaries.
 
     Attributes:
-        since: The first check.
-        before: Its answers.
-        now: Its answers today.
         newly_wrong: Canaries that it was right on, and is not any more.
         newly_right: Canaries that it was wrong on, and is not any more.
         pairs: Canaries with a verdict in both checks.
@@ -513,7 +508,6 @@ def canary_report(run: RunFile, others: Iterable[Path]) -> CanaryReport:
     Files that cannot be read, and runs that are no finished check of these canaries, are left out.
 
     Args:
-        run: The check.
         others: Run files, its own among them or not.
 
     Raises:

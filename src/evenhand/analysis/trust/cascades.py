@@ -29,7 +29,6 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
     """How sure the judges of a cascade have to be.
 
     Attributes:
-        metric: The metric.
         cascade: Which cascade it is; see `CascadingModel`.
         risk: The share of verdicts that stand which may be wrong.
         items: How many outputs both judged.
@@ -145,7 +144,6 @@ def cascade_calibration(
     Args:
         metric: What the second judge said, and the first one beside it.
         people: People's verdicts on drawn outputs.
-        draws: The draws.
         split: Outputs on which people are split: whichever they come to, they count as wrong verdicts.
     """
     stages = {item: one for item in metric.items if (one := item.stages) is not None}

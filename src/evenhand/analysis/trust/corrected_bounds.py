@@ -23,8 +23,6 @@ class CorrectedMiss(Record, frozen=True):
     """A bound that the corrected number misses.
 
     Attributes:
-        requirement: What is required.
-        rate: The judged rate.
         corrected: The number that misses it: its corrected rate, or its corrected mean.
         value: What misses it: the number's own, or what it is if people decide otherwise where they are split.
     """

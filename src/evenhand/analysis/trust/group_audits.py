@@ -60,7 +60,6 @@ class _Groups(Record, frozen=True):
         first: The name of the first kind.
         second: The name of the other.
         first_words: The first kind in a sentence.
-        second_words: The other one.
         in_first: Whether an output is of the first kind; None for one that is of neither.
     """
 

@@ -71,7 +71,6 @@ class JuryWeights(Record, frozen=True, kw_only=True):
         weighted: The same for the weighted votes, on outputs that the weights were not fitted to.
         difference: Weighted minus majority.
         p: The two-sided p-value that there is no difference.
-        word: What that comes to.
         by_variant: For each variant the weighted votes beside people's verdicts, on labelled outputs that the weights
             were not fitted to.
         labelled: The same label by label, with their cases; the judge's verdict is that of the weighted votes.

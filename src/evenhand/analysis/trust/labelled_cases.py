@@ -79,7 +79,6 @@ def effects_of(
 
     Args:
         items: All judged items.
-        labels: The labels.
         same_trials: Whether they are of these items, and not of those of an earlier run.
         judge: What counts as the judge's verdict; its own where it isn't given.
     """

@@ -324,7 +324,6 @@ class Power(Record, frozen=True):
     """The answers.
 
     Attributes:
-        pilot: What they rest on.
         difference: The difference of two pass rates that is to be shown, from 0 to 1.
         half_width: How far a corrected rate may be off, from 0 to 1.
     """

@@ -69,7 +69,6 @@ def graded(
     """The rate that people would have found, by verdicts and probabilities; None where some have no probability.
 
     Args:
-        items: What was judged.
         labels: The labels, each counting alike.
         effects: By how much less they say because items of one case go together.
     """

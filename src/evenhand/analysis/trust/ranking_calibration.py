@@ -79,13 +79,10 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
     """The judge of a ranking beside people.
 
     Attributes:
-        name: The ranking.
         model: The judge, as its answers named it.
         pairs: How many pairs it compared.
         labels: What people say.
-        trust: What comes of it.
         agreement: The share of labelled pairs of which it says what people say, ties among them; None without labels.
-        bound: What it holds for.
         systems: A digest of what each variant is, whatever it is called.
         seen: What later runs need to say what has changed since.
     """
@@ -143,12 +140,7 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
 
 
 def ranking_calibrations(run: RunFile, judged: Judgements) -> list[RankingCalibration]:
-    """The judges of a run's rankings beside people, in the order of the rankings' names.
-
-    Args:
-        run: The run.
-        judged: What was read of it.
-    """
+    """The judges of a run's rankings beside people, in the order of the rankings' names."""
     rules = run.rules()
     return [
         _calibrated(run, pairs, judged, rules.get(pairs.name, ""))

@@ -232,7 +232,6 @@ class Standings(Record, frozen=True, kw_only=True):
         name: The ranking, as outcomes are called.
         judges: Who compared, as their answers named them.
         cases: How many cases have an answer.
-        answers: How many answers there are.
         errors: How many are missing: a judge gave none, or a trial is in error.
         ranked: The variants, best first, by corrected chances where there are some; empty where they can't be ranked.
         why: Why they cannot; empty where they are.
@@ -264,7 +263,6 @@ def standings(run: RunFile, places: Sequence[int] | None = None) -> list[Standin
     """The rankings of a run, in the order of their names; none where nothing was compared.
 
     Args:
-        run: The run.
         places: Where in the plan trials with preferences are, and maybe others; without them every trial is looked at.
 
     Raises:

@@ -34,13 +34,11 @@ class Held(Record, frozen=True, kw_only=True):
     """One requirement, held against one column.
 
     Attributes:
-        requirement: What is required.
         variant: The column's index; None where no column has the metric at all.
         state: Kept, missed, or open: errors and trials that were not run could turn it, or it applied to none.
         least: The mean, had errors been as low as can be; None where nothing is measured, or anything is possible.
         most: The same, had they been as high as can be.
         low: The lower end of the interval, 95 %; None where it is not known.
-        high: The upper end.
         cases: How many cases it rests on.
         errors: How many trials could have come to anything: in error, or not run.
         there: The metrics that there are, where this one is not.

@@ -16,7 +16,6 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
     is corrected: it is undecided.
 
     Args:
-        run: It.
         totals: Its counts, where they are known already.
     """
     word = _verdict_of(run, totals or run.totals())

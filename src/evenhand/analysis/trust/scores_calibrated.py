@@ -71,9 +71,7 @@ class VariantScores(Record, frozen=True):
     """People's scores of one variant beside the judge's.
 
     Attributes:
-        paired: What they say.
         corrected: The mean that people would have given all of its outputs; None with labels of too few cases.
-        labels: The labels, with their cases.
         effect: By how much less they say because trials of one case go together.
     """
 
@@ -180,9 +178,7 @@ def calibrate_scores(
     """Holds a judge's scores against people's.
 
     Args:
-        metric: The judge's.
         scored: All metrics with scores.
-        draws: The run's draws.
         labels: People's scores, by place and author.
 
     Returns:
@@ -235,7 +231,6 @@ def later_mean(
     """The mean that people would have given the outputs of a later run, none of which they scored.
 
     Args:
-        paired: What people's scores say.
         items: The judge's, in the later run.
         scale: The lowest and the highest score there can be.
         labels: People's scores with their cases; none where only their sums are known, as a calibration of an earlier

@@ -31,10 +31,8 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
     """What one judge may decide under one metric.
 
     Attributes:
-        metric: The metric.
         model: The judge, as its answers named it.
         risk: The share of accepted verdicts that may be wrong.
-        items: How many verdicts there are.
         units: How many cases or clusters they are of.
         clustered: Whether cases belong together: each cluster counts once.
         labels: How many outputs of the draws are labelled, one of each case or cluster.
@@ -150,7 +148,6 @@ def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> 
     Verdicts that stand by a cascade's limits do so at its risk: without labels of this run, nothing speaks against it.
 
     Args:
-        run: The run.
         risk: The share of accepted verdicts that may be wrong, between 0 and 1.
         metrics: Only these; all where there are none.
 

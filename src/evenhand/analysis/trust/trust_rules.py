@@ -61,7 +61,6 @@ def too_little(labels: int, random_p: float | None, judged: str) -> str:
     """Why labels don't suffice for a verdict; empty where they may.
 
     Args:
-        labels: How many there are.
         random_p: How likely a random draw would be to look like them; None without labels.
         judged: What was done with what they are drawn of: `judged`.
     """
@@ -88,7 +87,6 @@ def left_out(unused: int, split: int, what: str) -> Iterator[str]:
     Args:
         unused: Labels outside a draw.
         split: Drawn outputs, or pairs, on which people are split.
-        what: One of these.
     """
     if unused:
         yield f"{labels_are(unused)} not used: outside a draw"
@@ -105,7 +103,6 @@ def few_labels(number: int, population: int) -> str:
     """That labels are few, and what to do about it; empty for enough, and for too few for a verdict.
 
     Args:
-        number: How many there are.
         population: How many outputs, or pairs, could be labelled.
     """
     if not FEWEST <= number < FEW:
@@ -149,7 +146,6 @@ def changed_since(
     case that is as it was.
 
     Args:
-        before: What the calibration holds for.
         now: The same of a run.
         earlier: What was asked when it was made.
         evidence: The same of the run.
@@ -196,7 +192,6 @@ def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
     """What a calibration of this judge holds for.
 
     Args:
-        metric: What it said.
         judged: What all judges of the run said.
         rule: The rule that people judge by.
     """

@@ -27,7 +27,6 @@ def beside(
     ('0.8999999', '0.9', '0.666667', '0.5')
 
     Args:
-        value: What was measured.
         bounds: Those that are written beside it, as `as_written` has them; None for none.
         digits: So many are enough where they tell it.
         form: Whether digits that count are meant, or those after the point.

@@ -45,7 +45,6 @@ class Assertion(Record, frozen=True, kw_only=True):
         makes: Of a set: what makes the expectations in it.
         excusing: Of a set: the places of those that let it pass when they fail.
         more: All its keys, as written, for those that one type alone has.
-        templates: Fills in the tags in it.
     """
 
     type: str

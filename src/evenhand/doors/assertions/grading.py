@@ -51,10 +51,8 @@ class Grader:
     """A model that grades, and the words in which it is asked.
 
     Attributes:
-        judge: The model.
         template: The user's own prompt; empty for ours.
         variables: The test's variables, which the user's prompt may name.
-        templates: Fills it in.
         threshold: Of the assertion; kept with the answer, as verdicts by another threshold are other ones.
     """
 

@@ -92,8 +92,6 @@ class Factual:
     """A judge says how the facts of the output stand to those that are expected; the category decides.
 
     Attributes:
-        ideal: What is expected.
-        question: What the output answers.
         scores: The score of each category by its name; above 0 passes.
     """
 

@@ -20,9 +20,7 @@ class Reaches:
     """A number from 0 to 1, which is the score, reaches a bound.
 
     Attributes:
-        label: What people read.
         measure: Takes the number of an output's text.
-        at_least: The bound.
     """
 
     label: str
@@ -46,7 +44,6 @@ class Decided:
     """A yes or no with its reason, which a function finds in the output as it is.
 
     Attributes:
-        label: What people read.
         decide: Whether it passes, and why.
     """
 

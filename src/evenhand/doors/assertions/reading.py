@@ -74,7 +74,6 @@ class Expected(Record, frozen=True, kw_only=True):
         excusing: The places of those that let the test pass when they fail: guardrails with `purpose: redteam`.
         types: The type of each; of a set, the types in it.
         contests: The assertions that compare the outputs of all variants.
-        weights: The weight of each.
         broken: What is wrong with those that cannot be settled, by their places. Known once they were checked.
         problem: Why nothing can be decided at all: a contest cannot be held, or a file not be read.
         assertions: All of them, those in a set after it; None for one that is of no known type.
@@ -116,7 +115,6 @@ class Expected(Record, frozen=True, kw_only=True):
         What is broken weighs what it weighs: it need not matter where a mean has to reach a threshold.
 
         Args:
-            threshold: The test's.
             scored: A function of the user's says what they come to. It is asked only where all are settled.
         """
         if self.problem is not None or not self.broken:
@@ -169,7 +167,6 @@ class AssertionReader:
 
     Args:
         base: The folder that paths start from.
-        judges: Who is asked.
         templates: Fill in the tags in them.
     """
 
@@ -191,7 +188,6 @@ class AssertionReader:
         Args:
             assertions: As written under `assert`.
             options: The test's, where judges and rubric prompts may be named.
-            at: Where it stands.
             check: Whether to look for all that may be wrong.
         """
         if assertions is None:

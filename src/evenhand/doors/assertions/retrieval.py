@@ -53,10 +53,8 @@ class Retrieved:
     """A share between 0 and 1 that a grader's answers are counted into, and the bound that it must reach.
 
     Attributes:
-        label: What people read.
         share: How it is counted.
         cell: Variables, prompt and reply.
-        query: What was asked.
         reference: What the answer should have said, where that matters.
     """
 

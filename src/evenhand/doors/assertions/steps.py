@@ -60,9 +60,7 @@ class AgentStep:
     """One step.
 
     Attributes:
-        type: What it was.
         name: Of the tool; the command; what was searched for; else the span's.
-        span: Where it was told.
         aliases: The names by which it may be matched.
         arguments: What the tool was given; `Nothing` where that is not told.
     """

@@ -34,9 +34,6 @@ def texts(value: object) -> Sequence[str]:
 def one_text(value: object, *, lists: str = "") -> str:
     """A text, or a number as one.
 
-    Args:
-        lists: What takes a list of texts.
-
     Raises:
         ScoreError: It is something else.
     """

@@ -43,7 +43,6 @@ class CallingModel:
 
     Args:
         model: The model. What it is asked tells it of the tools.
-        tools: What it may call.
         form: Whose model it is: the form of what it is told.
         most: How many answers of its own an answer may take. If the last of them asks for tools, it is the answer.
         definitions: The tools as it is told of them, with each request; None where its requests have them.
@@ -115,7 +114,6 @@ def returned_items(
     """What tools returned, in a vendor's own messages.
 
     Args:
-        form: Whose.
         calls: Each call with what it returned: a text or JSON; `{"error": …}` where it failed.
     """
     if form == "google":

@@ -37,7 +37,6 @@ class Called(Record, frozen=True):
     """A call of a tool.
 
     Attributes:
-        name: The tool.
         arguments: What it was called with, by name.
         result: What it returned; None where it failed.
         error: Why it failed, in words; empty where it did not.
@@ -192,7 +191,6 @@ class Toolbox:
         """Calls a tool as a model asks for it. What goes wrong is what it returns, for the model: `{"error": …}`.
 
         Args:
-            name: The tool.
             arguments: By name, by default none; None where the model's arguments were no JSON.
         """
         tool = self._tools.get(name)

@@ -64,9 +64,6 @@ class TurnJudge(AsksJudge):
 
         Args:
             text: What the user is about to say.
-            talk: What was said so far.
-            contract: What the user is held to.
-            trial: Lends the judge.
             ends: It ends the conversation with it.
 
         Raises:

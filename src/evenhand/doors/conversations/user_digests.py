@@ -19,7 +19,6 @@ def digests_of_user(user: User, start: Talk, max_turns: int, judge: object) -> M
     aren't looked at: they may be the numbers of what a fixture made for this trial alone.
 
     Args:
-        user: Who plays the user.
         start: What was said before.
         max_turns: How many answers the agent has.
         judge: Who plays it where no model is named.

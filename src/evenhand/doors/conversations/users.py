@@ -52,7 +52,6 @@ class UserSession(Protocol):
         """What the user says next; None where there is no more to say.
 
         Args:
-            talk: What was said so far.
             faulty: What it was about to say, and what is wrong with that; None the first time.
         """
         ...

@@ -250,7 +250,6 @@ def broken_off(path: Path, case: Case, error: Exception) -> Expectation:
 
     Args:
         path: The eval's file.
-        case: What it was run on.
         error: What it raised.
     """
     if isinstance(error, CodeError) and error.missed and _of_the_evals(error.missed.file, path):

@@ -44,11 +44,8 @@ def case_plan(
         column: The one variant; it is called like the plan.
         source: The file or folder beside which the run is kept; empty for the current folder.
         data: The cases; they are read as they are asked for.
-        body: What happens.
         identity: What the cases say, and all else that decides what happens: a run is gone on with only where it is the
             same.
-        models: Who is asked.
-        rule: How outcomes become a verdict.
         config: For the record.
         apart: Takes from a case what is none of it, and says what happens to that; without it, `body` happens to all.
     """

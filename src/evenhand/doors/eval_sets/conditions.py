@@ -141,8 +141,6 @@ class _Source:
     """A file of evals.
 
     Args:
-        tree: Its code.
-        path: The file.
         alone: Whether what functions of other modules assert is left out.
     """
 

@@ -47,11 +47,7 @@ class Eval(Record, frozen=True, kw_only=True):
     """One function of a set.
 
     Attributes:
-        name: The function's.
-        function: It.
         path: The file it stands in.
-        first: Its first line, decorators included.
-        last: Its last line.
         tags: For selection, the set's included.
         description: The first line of its docstring.
     """
@@ -476,7 +472,6 @@ def _remind_to_run(file: Path, names: Mapping[str, Any]) -> None:
     """Notes that a set was made in a file.
 
     Args:
-        file: Where.
         names: The file's globals, which say whether it is the program.
     """
     if names.get("__name__") != "__main__" or _not_run or not file.is_file():

@@ -279,10 +279,8 @@ class Expect(Recorder):
         Args:
             name: Of the tool or the agent; of a model, its name; of a message, who spoke.
             arguments: What it was given: a JSON value.
-            kind: What it was.
             result: What came of it: a JSON value.
             status: How it ended; by default `error` with an error, `ok` with a result, else `unknown`.
-            error: Why it failed.
             duration_s: Seconds that it took.
             agent: The agent that did it, where there are several.
             tokens_in: Tokens that a model read.
@@ -432,7 +430,6 @@ class ReportedStep:
     Attributes:
         result: What came of it: a JSON value.
         status: How it ended; None for `error` where the block raises, and `ok` where it doesn't.
-        error: Why it failed.
         tokens_in: Tokens that a model read.
         tokens_out: Tokens that a model wrote.
         cost_usd: Dollars.

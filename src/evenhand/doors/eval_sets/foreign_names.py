@@ -103,7 +103,6 @@ def instead_of(message: str, line: str = "") -> str:
     """What to write instead of what an exception of Python's is about; empty where nobody knows.
 
     Args:
-        message: The exception's.
         line: The line of code that it was raised in.
     """
     if match := _NO_MEMBER.search(message):

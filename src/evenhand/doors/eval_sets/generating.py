@@ -73,9 +73,7 @@ def generate(
 
     Args:
         documents: Files and folders of them, in UTF-8; or texts by name.
-        model: Who writes.
         per_document: How many questions of each document, or piece of 40,000 characters of it.
-        settings: How it is run.
         source: The folder that the run is kept beside; the current folder by default.
         to: The file that the cases are written to; it stays as it is if there are none.
 

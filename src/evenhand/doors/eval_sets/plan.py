@@ -215,7 +215,6 @@ def plan_of(
     """The plan of these sets.
 
     Args:
-        selection: Which cases.
         env: The environment: keys and addresses.
         only: Which evals; by default all.
         strict: A trial that expects nothing is an error.

@@ -259,11 +259,6 @@ def unprovided(
     """What a function asks for and nobody provides.
 
     Args:
-        there: What is provided.
-        name: The function's.
-        parameters: Its parameters.
-        path: Its file.
-        line: Where it is in it.
         cases: Those of its set, where it can be given one.
     """
     for parameter in parameters:

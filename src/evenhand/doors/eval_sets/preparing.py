@@ -89,10 +89,8 @@ def enrich(
     """Finds what is not yet stored with the cases, and waits for it. What is stored is left as it is.
 
     Args:
-        data: The cases.
         judge: Who is asked; the project's judge by default.
         parts: Which facts: `reference_claims`, `entities`, `sub_questions`.
-        settings: How it is run.
         source: The file that they are from: the run is kept beside it.
         to: The file that the cases are written to.
 

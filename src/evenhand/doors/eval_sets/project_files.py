@@ -76,7 +76,6 @@ def files_of_models(evals: Path, providers: Iterable[Provider]) -> dict[str, str
     """A digest of each file of the models that are programs or functions, with what these import and name beside them.
 
     Args:
-        evals: The file of the eval set.
         providers: Its models, and who judges.
     """
     folder = project_of(evals.resolve())
@@ -289,9 +288,6 @@ _Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 class _EvalSource:
     """A file of evals, or of tests.
 
-    Args:
-        content: The file's bytes.
-
     Raises:
         SyntaxError: It isn't Python.
         ValueError: Nor text.
@@ -342,7 +338,6 @@ class _EvalSource:
         """What is left of a statement without its checks: nodes, and the names of what they stand in.
 
         Args:
-            node: The statement.
             theirs: The names whose calls are the application's.
         """
         match node:

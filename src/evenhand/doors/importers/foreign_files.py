@@ -32,13 +32,7 @@ _PAGING = frozenset({"meta", "cursor", "next_cursor", "has_more", "next", "objec
 
 
 class Found(Record, frozen=True):
-    """An object that a tool wrote.
-
-    Attributes:
-        kind: What it is.
-        part: It.
-        path: Its file.
-    """
+    """An object that a tool wrote."""
 
     kind: str
     part: Part

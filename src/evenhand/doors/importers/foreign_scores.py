@@ -21,14 +21,11 @@ class ForeignScore(Record, frozen=True):
     """A score as its tool recorded it.
 
     Attributes:
-        name: What it measures.
         value: A number, a truth value, a label, or None.
         where: The file and the path inside it.
-        reason: Why.
         passed: What the tool decided; None where it decided nothing.
         error: Why there is no score; empty where nothing failed.
         at_least: The tool's bound.
-        at_most: The same.
         metadata: What else it recorded.
     """
 

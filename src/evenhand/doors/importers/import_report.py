@@ -86,9 +86,7 @@ class ImportedFile(Record, frozen=True):
     """A run that was imported, or was there already.
 
     Attributes:
-        path: Its file.
         meta: What is known of it as a whole.
-        totals: What its trials came to.
         new: Whether it was made now.
     """
 
@@ -108,9 +106,7 @@ class ImportedDataset(Record, frozen=True):
     """A dataset that was written, or was there already.
 
     Attributes:
-        path: Its file.
         name: What the other tool calls it.
-        cases: How many.
         fingerprint: A hash of all that they say.
         new: Whether it was made now.
     """
@@ -169,11 +165,7 @@ def newest_pair(runs: Sequence[ImportedFile]) -> Sequence[ImportedFile]:
 
 
 def run_lines(runs: Sequence[ImportedFile], names: Sequence[str]) -> Iterator[str]:
-    """A line for each run, in columns.
-
-    Args:
-        names: What a command calls each.
-    """
+    """A line for each run, in columns."""
     titles = shortened([safe(one.meta.title) for one in runs], 32)
     own_names = shortened([safe(one.name) for one in runs], 28)
     models = shortened([safe(", ".join(v.model for v in one.meta.variants)) for one in runs], 24)

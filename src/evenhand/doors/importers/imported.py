@@ -63,8 +63,6 @@ class ImportedTrial:
         score: The tool's own score of it; None for the weighted share of its outcomes that passed.
         output: Text, or any JSON value.
         error: Why it has no verdict; needed where `outcome` is error and no outcome says why.
-        outcomes: What each check came to.
-        input: The case's input.
         expected: What a right answer would have been.
         prompt: The prompt as sent.
         vars: The case's variables.
@@ -114,7 +112,6 @@ class ImportedRun:
 
     Attributes:
         id: What the other tool calls it. A run with the same id and time is not imported twice.
-        title: Its name, for people.
         created_at: When it began: seconds since 1970, UTC.
         variants: What was compared, in the order of the trials' `variant`: names of models or prompts, or variants.
         trials: In the order in which they are shown. Read more than once, one at a time: it may read from a file.
@@ -138,7 +135,6 @@ class Imported:
     Args:
         run: The run, as its importer describes it.
         path: The file that it was read from.
-        importer: The importer's name.
 
     Raises:
         UsageError: What is wrong with the run, all at once.

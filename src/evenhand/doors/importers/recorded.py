@@ -24,7 +24,6 @@ class RecordedDataset(Record, frozen=True):
     """A dataset of another tool.
 
     Attributes:
-        name: What people call it.
         cases: Each with an id of its own.
         where: The file and the path inside it.
     """
@@ -79,7 +78,6 @@ def recorded_dataset(
     """The dataset of these rows, noted with how many cases it has.
 
     Args:
-        name: What people call it.
         rows: At least one.
         case_of: The case that a row is.
         noun: What the tool calls a row.

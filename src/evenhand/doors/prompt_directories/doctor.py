@@ -46,8 +46,6 @@ class Looked(Record, frozen=True, kw_only=True):
     """One prompt, looked at.
 
     Attributes:
-        problems: What is wrong.
-        warnings: What is worth a look.
         standing: Whether its evidence holds; None where it cannot be said.
         audit: What the runs say to its rows; None where nobody asked them.
     """

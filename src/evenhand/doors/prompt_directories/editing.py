@@ -19,8 +19,6 @@ class PromptsEditor(Record, frozen=True):
     """Asks cases of prompt directories again. Implements `evenhand.core.plan.Editor`.
 
     Attributes:
-        suites: What is run of each prompt.
-        roster: Makes models.
         again: The plan of one case: its suite, and what goes over its inputs.
     """
 

@@ -69,7 +69,6 @@ class Long(Record, frozen=True):
 
     Attributes:
         op: As written: `max_words`, `min_tokens`, …
-        bound: The number.
         counts: What is counted: `words`, or `tokens`. An eval.yml that says `max_tokens` may mean words.
         model: Whose tokens.
     """

@@ -91,8 +91,6 @@ class Judging(Record, frozen=True):
 
     Attributes:
         model: As written; empty for whoever judges by default.
-        at_least: The lowest score that passes, from 1 to 5.
-        samples: How often it is asked; the mean of its scores counts.
     """
 
     model: Annotated[
@@ -136,8 +134,6 @@ class Defaults(Record, frozen=True, kw_only=True):
 
     Attributes:
         model: Who answers; empty for the model of meta.yml.
-        cluster: The input that says which cases belong together; empty for none.
-        prices: What models cost, by id, in dollars per token.
     """
 
     model: Annotated[str, TableKey("Who answers.", text())] = ""
@@ -199,7 +195,6 @@ class EvalCase(Record, frozen=True, kw_only=True):
         inputs: The variables, those of `inputs_from` with `inputs` over them.
         makes: What its assertions expect.
         rubric: What a judge rates the output by; empty for nobody.
-        hooks: Whether guard.sh and verify.sh take part.
         problem: Why it cannot come to a verdict, as far as its files say; None where it may.
         checks: A digest of what its assertions expect; empty where that can't be known.
     """

@@ -32,11 +32,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRows:
-    """The rows of a file, in its order, and the lines that are none.
-
-    Attributes:
-        lines: The lines of the rows.
-    """
+    """The rows of a file, in its order, and the lines that are none."""
 
     path: Path
     rows: Sequence[Row] = ()

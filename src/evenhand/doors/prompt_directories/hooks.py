@@ -41,13 +41,11 @@ class Ran(Record, frozen=True):
         code: Its exit code.
         output: What it wrote to stdout.
         complaint: What it wrote to stderr.
-        seconds: How long it took.
     """
 
     code: int
     output: str
     complaint: str
-    seconds: float
 
     def values(self) -> tuple[dict[str, str], list[str]]:
         """The variables that it sets, and the lines that set none."""
@@ -77,7 +75,6 @@ async def run_hook(path: Path, more: Mapping[str, str], limit_s: float = LIMIT_S
     """Runs a hook and waits for it.
 
     Args:
-        more: For its environment.
         limit_s: Seconds that it may take.
 
     Raises:
@@ -118,7 +115,7 @@ def _run(path: Path, env: Mapping[str, str], limit_s: float, stop: threading.Eve
                 # Also after it has ended: what it started may still be running.
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
-        return Ran(code, _read(out), _read(err), time.perf_counter() - started)
+        return Ran(code, _read(out), _read(err))
 
 
 def _start(

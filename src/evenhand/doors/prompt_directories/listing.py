@@ -37,7 +37,6 @@ class ListedPrompt(Record, frozen=True, kw_only=True):
 
     Attributes:
         evidence: `current`, `stale`, `forced`, `waived`, `none`; `unreadable` where its files cannot be read.
-        missing: What its evidence lacks.
         lowered: Which gates meta.yml lowers.
     """
 
@@ -95,7 +94,6 @@ def table(rows: Sequence[ListedPrompt], prompts: Path) -> list[str]:
     """The list for people: a line each, and below it how many are stale.
 
     Args:
-        rows: The prompts.
         prompts: The folder that they are in.
     """
     cells = [HEADS, *(_cells(row) for row in rows)]

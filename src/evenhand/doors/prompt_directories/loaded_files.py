@@ -46,8 +46,6 @@ def reached(starts: Iterable[Path], folder: Path, root: Path) -> set[Path]:
 
     Args:
         starts: Programs, or files that name some.
-        folder: The prompt's.
-        root: The repository's.
     """
     first = [path for path in starts if path.is_file()]
     files: set[Path] = set()

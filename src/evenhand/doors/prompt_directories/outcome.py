@@ -32,7 +32,6 @@ class PromptRequest(Record, frozen=True, kw_only=True):
     """What a run was asked of one prompt, as the run's file keeps it.
 
     Attributes:
-        id: The prompt's.
         content: What the prompt was when the run began.
         variants: The indices of its variants.
         model: The id of the model that meta.yml names; empty for none.

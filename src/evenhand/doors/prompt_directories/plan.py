@@ -240,7 +240,6 @@ def load(
     """The plan of prompts' cases.
 
     Args:
-        library: The repository.
         ids: Which of its prompts; those without an eval.yml are left out where there are several.
         selection: Which of their cases. Whatever is left out makes their evidence partial.
         case: Only the case with this name; trigger tests are left out then, too.

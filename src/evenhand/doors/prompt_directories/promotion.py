@@ -41,9 +41,7 @@ class Promoted(Record, frozen=True):
 
     Attributes:
         target: The status that was asked for.
-        missing: What its evidence lacks.
         done: Whether it has that status now.
-        gates: How each gate stood.
     """
 
     target: Status
@@ -57,7 +55,6 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
 
     Args:
         force: Whatever its evidence lacks. Needs a reason, which is kept.
-        reason: Why.
 
     Raises:
         UsageError: It is ready already, there is no reason, or its meta.yml can't be changed.

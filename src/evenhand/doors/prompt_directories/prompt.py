@@ -90,14 +90,8 @@ class Promotion(Record, frozen=True, kw_only=True):
 
     Attributes:
         min_uses: Successful sends; None for 3 from draft to tested, and 10 from tested to ready.
-        require_eval: Whether a green eval is asked for before `ready`.
-        require_verified: Whether a send must have been verified by verify.sh to count for `ready`.
-        min_n: Trials that the eval must have had.
-        at_least: What the lower end of the eval's interval must reach, from 0 to 1.
         max_reruns: How many full evals of the same content that were not green may come before the green one; None for
             any number, which is told.
-        require_runs: Whether the run of a row has to be on the machine that promotes, and to agree with it.
-        addresses: Servers that count beside the vendor's own: a gateway, say.
     """
 
     min_uses: Annotated[
@@ -151,9 +145,6 @@ class PromptFolder(Record, frozen=True, kw_only=True):
     """One prompt.
 
     Attributes:
-        id: The name of its folder.
-        path: Its folder.
-        meta: What meta.yml says.
         template: What prompt.xml says; empty where there is none.
         document: Meta.yml with the places of its parts; None where it cannot be read.
     """

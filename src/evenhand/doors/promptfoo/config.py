@@ -132,7 +132,6 @@ class Config(Record, frozen=True, kw_only=True):
         strict_prompts: Prompt functions are called as promptfoo calls them.
         overrides: What is said beside it.
         selection: Which part of it is run.
-        templates: Fill in the tags in it.
         files: Files that it is made of, beside its own.
     """
 

@@ -45,7 +45,6 @@ class Written(Record, frozen=True):
 
     Attributes:
         document: The file, or several as one.
-        value: What it says.
         files: Files that it is made of, beside its own.
         lending: Keys at its top that references and aliases in it stand for.
     """

@@ -27,11 +27,9 @@ class Defaults(Record, frozen=True, kw_only=True):
     """What `defaultTest` says, read once.
 
     Attributes:
-        variables: Its variables.
         files: Those that name files.
         tagged: Those with tags to fill in.
         options: Its options, with the judge that it names.
-        metadata: Its metadata.
         raw: It, as written, with what goes over it.
         threshold: What the mean of a test's scores has to reach; None for nothing.
         shown: What the results tell of a test that says nothing else.
@@ -127,7 +125,6 @@ def shown(
     Args:
         options: The test's, with those of `defaultTest`.
         defaults: `defaultTest`.
-        threshold: The default one.
     """
     shared = {} if options.get("disableDefaultAsserts") else defaults
     asserts = [*as_array(shared.get("assert")), *as_array(raw.get("assert"))]

@@ -65,7 +65,6 @@ class TestIdentity(Record, frozen=True, dict=True):
     """What one test expects. It is worked out when a model is about to be asked, and once for all variants.
 
     Attributes:
-        test: The test.
         base: The folder that paths start from.
         shared: Remembers what other tests expect as well.
     """

@@ -90,9 +90,6 @@ class McpTools:
     async def added(self, trial: Trial, prompt: Prompt, config: Mapping[str, Any]) -> Prompt:
         """The prompt with these tools before those that the model is told of anyway.
 
-        Args:
-            config: The provider's.
-
         Raises:
             InfrastructureError: A server cannot be started, or doesn't answer.
             UsageError: A tool that is to be used isn't there, or the package `mcp` isn't.

@@ -83,10 +83,8 @@ class Subject(Record, frozen=True, kw_only=True):
     """A model to ask, and what belongs to it alone.
 
     Attributes:
-        provider: The model.
         prompts: The labels, ids or patterns of the prompts that it gets; None for all.
         transform: Changes its outputs before anything looks at them.
-        place: Where it is written.
         config: Its own, with files read in: the functions that it declares are there.
         problems: Why none of its trials can come to a verdict; none where they may.
         hints: What is tolerated in its settings, and worth a look.
@@ -174,7 +172,6 @@ class FolderModels:
 
         Args:
             spec: An id, or an object with one; or the label of one of the config's providers, which is that one.
-            place: Where it is written.
             base: The folder that paths in it start from.
         """
         labelled = next((one for one in self._listed if one.provider.label == spec), None)
@@ -539,7 +536,6 @@ def setting_hints(settings: Mapping[str, Any], whose: str) -> Iterator[tuple[str
 
     Args:
         settings: As written.
-        whose: The provider, for the messages.
     """
     known = _NUMBERS | _OTHERS
     for name, value in settings.items():

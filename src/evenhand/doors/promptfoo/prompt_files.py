@@ -65,7 +65,6 @@ class _Entry(Record, frozen=True):
         raw: As written: text, a path, or a command.
         label: What it is called; empty for what promptfoo calls it.
         settings: They go over the model's own.
-        place: Where it is written.
         id: A name of its own; empty for none.
     """
 

@@ -280,7 +280,6 @@ class ProgramPrompt(_Written, kw_only=True):
 
     Attributes:
         command: The program, and arguments that come before.
-        folder: Where it is run.
         path: Its file; the folder where it has none of the user's.
     """
 

@@ -48,10 +48,6 @@ class TestReader(Record, frozen=True, kw_only=True):
     """Reads single tests of one config.
 
     Attributes:
-        config: The config.
-        defaults: What its `defaultTest` says.
-        variables: Reads their variables.
-        asserts: Reads their assertions.
         findings: Are told what is wrong.
         files: Is told which files the tests name, beside those of their assertions.
         checks: Look for all that may be wrong; None where that was done.
@@ -351,7 +347,6 @@ class Tests(Record, frozen=True):
 
     Attributes:
         sources: Where they come from.
-        reader: Reads each.
         problems: What was wrong with some on the first walk, by their place among all that is written.
         memory: Them, as the first walk read them; None where each walk reads them again.
     """

@@ -44,7 +44,6 @@ class TestUser(Record, frozen=True, kw_only=True):
         initial: What was said before: messages, or the text of a list of them.
         stateful: Once the model has given a session's id, it is sent what the user said last and nothing else.
         model: Who plays the user; None for a script, and where nobody is named, which `problem` says.
-        place: Where it is written.
         problem: Why there can be no conversation; None where there may.
         own: What a user of our own says or wants; None for promptfoo's.
     """

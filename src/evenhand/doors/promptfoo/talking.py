@@ -39,9 +39,6 @@ async def talked(
 
     Args:
         user: Who talks with the model.
-        model: The model under evaluation, lent.
-        prompt: Its system prompt.
-        variables: The test's.
         fill: Fills in the tags of instructions and initial messages.
 
     Raises:

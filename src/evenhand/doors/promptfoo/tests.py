@@ -25,7 +25,6 @@ class WrittenTest(Record, frozen=True):
     """A test as written.
 
     Attributes:
-        value: Its keys.
         at: Where its parts are written.
         data: It comes from a dataset: its variables are data, in which nothing is filled in and no file is named.
         name: Its description where it has none.

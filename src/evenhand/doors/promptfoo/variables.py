@@ -25,7 +25,6 @@ class VariableReader(Record, frozen=True, kw_only=True):
 
     Attributes:
         base: The folder that paths start from.
-        env: The environment.
         findings: Are told what is wrong.
         templates: Fill in their tags.
         files: Is told which files they name.

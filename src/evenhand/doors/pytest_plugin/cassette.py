@@ -20,7 +20,6 @@ class SessionCassette(Record, frozen=True):
     """A session's cassette.
 
     Attributes:
-        path: The file.
         recordings: What is in it; None where it is recorded.
     """
 

@@ -28,7 +28,6 @@ class Lines(Record, frozen=True):
         all: All, in their order.
         missed: Those that were missed.
         errors: Those that could not be settled.
-        others: The rest.
     """
 
     all: list[str]

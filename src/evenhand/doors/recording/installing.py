@@ -42,7 +42,6 @@ class _Way(Record, frozen=True):
     """A library, and what is done about it once it is imported.
 
     Attributes:
-        wrap: Wraps or watches it.
         what: Whether its calls are recorded, its calls of tools are steps, or it is only watched.
         problem: Returns why this release can't be wrapped; empty where it can.
     """

@@ -77,7 +77,6 @@ def exchange_for(
     """The exchange that asks for the trial.
 
     Args:
-        body: What is sent.
         timeout_s: Seconds that one attempt may take; for a stream, that it may pause. None or 0 for the usual.
         role: What it is recorded as; None for what its trial does just now.
         prices: Of models that the price list does not know.

@@ -118,7 +118,6 @@ def sent(
     """The answer to a request: by the run in a trial, elsewhere by what sends it on.
 
     Args:
-        through: Sends it on.
         role: See `Transport`.
         prices: See `Transport`.
         may_block: Whether a request on the run's own loop, which can't be recorded, is sent and named in the report.

@@ -47,7 +47,6 @@ class Node(MutableRecord, kw_only=True):
     """A span among the others of its trace.
 
     Attributes:
-        span: It.
         order: Its place among those that came.
         above: The step that it is part of; None at the top.
         start: When it began, not before what it is part of; None where nobody says.

@@ -37,15 +37,11 @@ class RawSpan(Record, frozen=True, kw_only=True):
 
     Attributes:
         trace: The id of its trace, in lower-case hexadecimal digits, or as the other tool writes it.
-        id: Its own, the same.
         parent: That of the span that it was part of; empty for none.
-        name: What it is called.
         start: Nanoseconds since 1970; None where nobody says.
         end: The same of its end; None for one that has not ended.
-        status: How it ended.
         error: Why it failed, as its status says.
         attributes: What else is said of it, as JSON values.
-        events: What happened during it.
         service: The program that it is of: `service.name`.
         scope: The library that made it, and its version.
         logged: It is no span, but what was logged for the span with this id.
@@ -105,24 +101,16 @@ class SpanStep(msgspec.Struct, array_like=True, kw_only=True):
     """A span as a step, before its trace is put together.
 
     Attributes:
-        id: The span's id.
         parent: That of the span that it was part of; empty for none.
         start: Nanoseconds since 1970; None where nobody says.
-        end: The same.
-        status: How it ended.
-        error: Why it failed.
         kind: What it was; None for a span that is no step: a request, a chain, something logged.
         name: The name of the tool, the agent or the model.
         agent: The agent that did it, where the span itself says.
         request: The messages that a model was sent; None where nobody says.
         answer: The message that it answered; None where nobody says.
         arguments: What a tool or an agent was given.
-        result: What came of it.
-        tokens_in: Tokens.
-        tokens_out: Tokens.
         cost_usd: Dollars.
         call: The vendor's id of a tool's call.
-        finish: Why the answer ended.
         dialect: The name of the dialect; empty for a span in none.
         logged: It adds to the span with its id.
         about: What else is worth keeping: the ids of a session, tags.

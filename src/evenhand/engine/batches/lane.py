@@ -78,7 +78,6 @@ class WantedCall(MutableRecord, kw_only=True):
     """A call that a batch is to answer.
 
     Attributes:
-        start: The call.
         provider: Who is asked, and reads the answer; None for a call of an earlier session that nobody asks for now.
         cache: Where the answer is kept for other runs; None for nowhere.
         body: What goes into the batch.
@@ -103,8 +102,6 @@ class OpenBatch(MutableRecord):
     """A batch of which something is still to come.
 
     Attributes:
-        record: What is known of it.
-        calls: Its calls by their ids.
         earlier: It was submitted by an earlier session: its worst price counts as spent.
         missed: So many looks in a row found no such batch, or no results of it.
     """
@@ -133,7 +130,6 @@ class BatchLane:
     Args:
         journal: Where batches and answers are recorded.
         budget: From which their worst prices are set aside.
-        policy: How batches are used.
         providers: Those of the plan, for batches of earlier sessions.
         note: Told what should be known at once.
     """
@@ -300,8 +296,6 @@ class BatchLane:
         """Notes that a call came back without an answer.
 
         Args:
-            call: The call.
-            error: Why.
             live: What is late is asked live from now on.
         """
         self._forget(call)

@@ -53,7 +53,6 @@ class Waves:
     """The batches of one session.
 
     Args:
-        lane: What is wanted.
         stop: Set when the run is to end.
         show: Told what the run waits for; empty for nothing.
     """

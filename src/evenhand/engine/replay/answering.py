@@ -51,8 +51,6 @@ class Replay:
     """Recordings, for the trials of one plan.
 
     Args:
-        recordings: What was recorded.
-        variants: The plan's variants.
         owned: The places of the recorded trials that the plan has, too. Called when it is first needed.
         asks: What is not recorded is asked.
         hint: What to do about what is not recorded.
@@ -106,14 +104,7 @@ class Replay:
         return self.recordings.place(trial.case.id, variant, trial.repeat)
 
     def answer(self, trial: LiveTrial, start: CallStart, request: Request) -> CallEnd | None:
-        """What was answered, or the error that it ended in where nothing may be asked; None for neither.
-
-        Args:
-            trial: Who asks.
-            start: The call.
-            request: What is asked.
-
-        """
+        """What was answered, or the error that it ended in where nothing may be asked; None for neither."""
         call = self._found(trial, request_name(request), start)
         if call is None and self.recordings.header.cassette:
             # A secret that an answer had is hidden in it now, and so in what is made of it.
@@ -173,8 +164,6 @@ class Replay:
         """What a tool returned, or raised; None where that is not recorded.
 
         Args:
-            trial: Whose application calls it.
-            name: The tool.
             arguments: By name, as canonical JSON.
             key: The hash of both.
             nth: Its number among the identical calls of the trial.

@@ -47,7 +47,6 @@ class Tools(Record, frozen=True):
     """Records the calls of one run's tools. Any thread may call it.
 
     Attributes:
-        journal: Where they are recorded.
         replays: What answers them, by the variant's index; where there is nothing, they run.
         repeats: Trials run several times, and their tools once.
     """
@@ -59,11 +58,6 @@ class Tools(Record, frozen=True):
 
     def begin(self, trial: LiveTrial, name: str, arguments: Mapping[str, Any]) -> Begun:
         """Looks a call up.
-
-        Args:
-            trial: Whose application calls.
-            name: The tool.
-            arguments: By name.
 
         Raises:
             CodeError: The arguments have no form in JSON.

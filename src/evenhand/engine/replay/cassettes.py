@@ -59,9 +59,7 @@ def recordings_for(
     """What answers the calls of a plan.
 
     Args:
-        plan: It.
         given: What answers all of them; whoever opened it closes it. Then no cassette counts.
-        uses: The plan's cassettes.
         asks: What is not in `given` is asked.
         anew: All cassettes are recorded again.
         regrades: `given` has outputs, and judges are asked about them.
@@ -98,7 +96,6 @@ def look_at_places(uses: Sequence[CassetteUse], *, anew: bool = False) -> None:
     """That every cassette can be written where it is to be, before anything is paid for.
 
     Args:
-        uses: The cassettes.
         anew: All of them are recorded again.
 
     Raises:
@@ -120,8 +117,6 @@ def record_cassettes(
     """Writes the cassettes of a finished run.
 
     Args:
-        run_file: The run.
-        uses: The cassettes.
         note: Told what was written, and what was not.
 
     Raises:

@@ -42,12 +42,7 @@ _LIKE: tuple[_Same, ...] = (
 
 
 class Regrade(Replay):
-    """The outputs of a run, for the trials of one plan.
-
-    Args:
-        recordings: The run.
-        variants: The plan's variants.
-    """
+    """The outputs of a run, for the trials of one plan."""
 
     def __init__(self, recordings: Recordings, variants: Sequence[Variant]) -> None:
         super().__init__(recordings, variants, lambda: recordings.which, hint=_HINT)

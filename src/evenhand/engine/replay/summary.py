@@ -19,7 +19,6 @@ class Replayed(Record, frozen=True, kw_only=True):
     Attributes:
         run: The id of the run that was recorded.
         file: Its file, or the cassette.
-        cassette: The file is a cassette.
         recorded_at: When that run began, in seconds since 1970.
         asks: What was not recorded was asked.
         regrades: Judges were asked, about the recorded outputs.

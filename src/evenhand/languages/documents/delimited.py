@@ -22,8 +22,6 @@ class NotDelimited(Exception):
 
     Attributes:
         line: The line on which what is wrong begins, from 1.
-        what: What is wrong.
-        hint: What to do.
     """
 
     def __init__(self, line: int, what: str, hint: str) -> None:

@@ -112,8 +112,6 @@ class Ratified(Record, frozen=True):
     """Who accepted a kind, and when.
 
     Attributes:
-        by: The person's name.
-        on: The day, such as 2026-11-29.
         rule_id: Of the name, the rule and the examples as they were; empty where a person wrote it by hand.
     """
 
@@ -131,16 +129,7 @@ class Ratified(Record, frozen=True):
 
 
 class Kind(Record, frozen=True, kw_only=True):
-    """A kind of failure.
-
-    Attributes:
-        name: What it is called.
-        rule: When an output has it: one sentence.
-        examples_for: Outputs, or parts of some, that have it.
-        against: Those that look like it and don't.
-        notes: The reviewed outputs that have it, as people found.
-        ratified: Who accepted it; None for nobody yet.
-    """
+    """A kind of failure."""
 
     name: Annotated[
         str, TableKey("What the kind is called.", _line(LONGEST_NAME, "Write a few words."))

@@ -50,7 +50,6 @@ def other_kind(path: Path, *, takes_parquet: bool = False) -> tuple[str, str] | 
     """Why a file that should be text is none, and what to do; None for text, for the unknown and for the unreadable.
 
     Args:
-        path: The file.
         takes_parquet: Whether Parquet could be read in its place, under another name.
     """
     try:

@@ -124,7 +124,6 @@ class Findings:
             known: Those that there are.
             at: The place of a key, or of the table where its keys have no places.
             of: What is said after the key.
-            noun: What it is.
             otherwise: The hint where no known key is near.
         """
         for key in keys:

@@ -85,7 +85,6 @@ class Part:
     """An object of a file, and where it stands.
 
     Attributes:
-        value: It.
         where: `export.jsonl:3 $.data[0]`.
         notes: Where to say what is not as it should be.
     """

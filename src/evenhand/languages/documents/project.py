@@ -60,15 +60,7 @@ class Project(Record, frozen=True, kw_only=True):
 
     Attributes:
         path: The file; empty where there is none.
-        judge: Who judges, for whatever names nobody.
-        timeout_s: Seconds that one attempt at a model may take.
-        retries: How often a call that failed is tried again.
-        time_limit_s: Seconds for one call of a function of the user's.
-        thresholds: What a metric has to reach where an expectation has no bound, by the metric's name.
         calibrated: `required` or `accepted`; empty for neither.
-        gate: What `evenhand gate` goes by.
-        canaries: How many canaries a run asks its judges about, for each metric; None for none.
-        batch: Whether runs ask in batches.
         tables: The tables of wings, by name.
         lines: The lines of the settings that are there, `threshold.faithfulness` say.
     """
@@ -163,7 +155,6 @@ def settings_of(name: str, kind: type[S], folder: Path | None = None) -> S:
     """A wing's table, `[tool.evenhand.NAME]`; its defaults where the project has no such table.
 
     Args:
-        name: The table's name.
         kind: The Struct that the wing's record names.
         folder: A folder of the project; None for the current one.
 

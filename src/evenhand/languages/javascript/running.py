@@ -54,7 +54,6 @@ class JavaScriptCode(Record, frozen=True):
     Attributes:
         name: What to call it when it fails.
         text: Inline code as the text of a function; empty for a file.
-        path: The file.
         export: What the file exports it as; empty for its default export.
         options: JSON that the file's provider is made with; empty for a function.
     """

@@ -18,7 +18,6 @@ class BatchPlace:
         vendor: `openai`, `anthropic`, `google` or `mistral`.
         address: Where the vendor's API begins.
         account: Whose it is: the host, and a fingerprint of the key.
-        model: The model asked.
         endpoint: What it is sent to, below the address: `chat/completions`.
         headers: What goes with it, the key among it; no part of what tells places apart.
     """
@@ -35,7 +34,6 @@ class BatchLook(Record, frozen=True, kw_only=True):
     """A batch, as the vendor describes it.
 
     Attributes:
-        vendor_id: The vendor's name for it.
         state: It is worked on; it has ended, with results; or none of it was taken.
         message: Why none of it was taken.
         crowded: It was not taken because too much is waiting already: later it may be.
@@ -57,7 +55,6 @@ class BatchResult(Record, frozen=True):
     """What became of one request of a batch: the answer as it came, or an error.
 
     Attributes:
-        custom_id: What it was called.
         body: The answer's bytes; empty for an error.
         error: Why there is none. A retryable one was not charged for, and may be asked again.
     """

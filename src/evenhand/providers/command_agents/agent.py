@@ -121,7 +121,6 @@ class _Said(Record, frozen=True):
 
     Attributes:
         text: The prompt: of a conversation, all that was said.
-        last: What was said last.
         only: Nothing else was said.
     """
 

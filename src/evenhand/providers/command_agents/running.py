@@ -26,7 +26,6 @@ class Ran(Record, frozen=True):
     """A program that came to its end.
 
     Attributes:
-        lines: What it printed.
         errors: The end of what it printed to its standard error.
         code: Its exit code; negative for a signal.
     """
@@ -48,10 +47,7 @@ async def run_program(
     """Runs a program, and ends it with all that it started when it is over or takes too long.
 
     Args:
-        command: The program and its arguments.
         prompt: What it is given on its standard input.
-        name: What to call it in messages.
-        folder: Where it is run.
         env: All of its environment.
         limit_s: The seconds that it may take.
 
@@ -180,7 +176,6 @@ class Sandbox(Record, frozen=True):
         """The command that runs another one inside.
 
         Args:
-            command: The program and its arguments.
             own: The folder that it is run in, and may write to.
             readable: What it is to see although it lies in `/tmp`.
             writable: Files and folders that it may write to as well; those that are not there are left out.

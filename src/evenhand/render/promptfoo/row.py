@@ -42,7 +42,6 @@ class GradedTrial(Record, frozen=True, kw_only=True):
 
     Attributes:
         failure: 0 for none, 1 where an assertion failed, 2 for an error.
-        named: The trial's metrics.
         weights: What each of them weighs.
         counts: How many assertions each of them is made of.
     """

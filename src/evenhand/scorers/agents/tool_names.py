@@ -23,8 +23,6 @@ class ToolNamesF1(Record, frozen=True):
     Source: the harmonic mean of precision and recall (van Rijsbergen 1979), over sets of names.
 
     Attributes:
-        expected: The names.
-        at_least: The bound.
         negated: It must stay below the bound; the score is the same.
     """
 

@@ -152,8 +152,6 @@ def verdict(
     """The score of a yes-or-no question about steps, which names the steps that it hangs on.
 
     Args:
-        passed: The verdict.
-        reason: Why.
         named: The places of the steps.
         steps: Those that were looked at.
         trial: The trial, whose places are kept: where the steps are not its own, none are.

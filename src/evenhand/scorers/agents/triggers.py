@@ -39,7 +39,6 @@ class Triggers:
         positive: What people say who want it.
         negative: What it is not for.
         others: Other skills, each a name with its description, that could be used instead.
-        judge: Who decides.
     """
 
     traits: ClassVar[Traits] = Traits(asks=("wanted",))

@@ -191,7 +191,6 @@ def ndcg(
     """nDCG@k: Σ gain / log2(rank + 1), divided by what the best possible order would give.
 
     Args:
-        retrieved: The ranking.
         relevant: Ids, each of grade 1, or grades by id.
         k: Only the first so many, of the ranking and of the best order; None for all.
         exponential: The gain is 2^grade - 1 and not the grade: what is very relevant counts much more.

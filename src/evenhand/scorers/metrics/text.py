@@ -67,8 +67,6 @@ def bleu(text: str, references: Sequence[str], tokenize: str = "13a") -> float |
     """Sentence BLEU as sacrebleu has it, divided by 100: 1- to 4-grams, exponential smoothing, effective order.
 
     Args:
-        text: The text.
-        references: What it is compared with.
         tokenize: sacrebleu's tokeniser: `13a`, `intl`, `zh`, `char` or `none`.
 
     Raises:
@@ -88,8 +86,6 @@ def chrf(text: str, references: Sequence[str], word_order: int = 0) -> float | N
     """chrF2 as sacrebleu has it, divided by 100: F2 of the 1- to 6-grams of characters, spaces left out.
 
     Args:
-        text: The text.
-        references: What it is compared with.
         word_order: Also count n-grams of words up to this; 2 for chrF++.
 
     Raises:

@@ -30,7 +30,6 @@ class Statement(Record, frozen=True):
     """One thing that an answer says, in words that stand alone.
 
     Attributes:
-        text: It.
         sentence: The number of the sentence that says it, from 1.
         claim: Whether it can be checked; a greeting or a refusal cannot.
         topic: Whether it is about the question; None where there was no question.
@@ -98,7 +97,6 @@ class ClaimVerdict:
     Attributes:
         stand: Supported, contradicted, or not found in them.
         evidence: Where; its quotes were looked up, and stand there.
-        reasoning: The judge's.
         unverified: The judge said otherwise, but its quotes stand nowhere: the claim counts as not found.
     """
 

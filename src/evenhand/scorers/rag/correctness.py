@@ -118,9 +118,7 @@ class Agreement(Record, frozen=True):
     """How an answer's claims stand to the reference, and the reference's claims to the answer.
 
     Attributes:
-        statements: The answer's.
         support: All verdicts: the answer's claims first.
-        claims: The reference's.
     """
 
     statements: Statements

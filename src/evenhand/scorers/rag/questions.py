@@ -53,9 +53,6 @@ _TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 async def find_statements(model: Model, question: str, numbered: Sequence[str]) -> Statements:
     """What an answer says, sentence by sentence.
 
-    Args:
-        numbered: Its sentences.
-
     Raises:
         JudgeError: The judge did not say it of every sentence, asked twice.
     """

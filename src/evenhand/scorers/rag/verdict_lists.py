@@ -50,7 +50,6 @@ class Itemised(MutableRecord):
 
     Attributes:
         verdicts: By key of the list, then by id.
-        model: Who answered.
         more: What else the answer said beside its lists, of the first answer.
         calls: How many answers it took.
     """
@@ -74,7 +73,6 @@ async def itemised(
     """The verdicts on all items.
 
     Args:
-        sections: The lists.
         ask: See `Ask`.
         beside: Further keys of the answer, with their schemas; they come first, and are in `more`.
 

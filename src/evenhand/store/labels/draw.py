@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from evenhand.core.record import Record
 
 LabelledVerdict = Literal["pass", "fail"]
+VERDICTS: Mapping[str, LabelledVerdict] = {"pass": "pass", "fail": "fail"}
 
 REVIEW = "(review)"
 """What stands for the metric of a draw whose outputs are reviewed: read for whatever is wrong with them."""
@@ -63,9 +65,7 @@ class MetricLabel(Record, frozen=True):
 
     Attributes:
         at: Seconds since 1970.
-        author: Who said it.
         index: The trial's place in the plan.
-        metric: What it is about.
         verdict: What was said; None takes back what was said before.
     """
 
@@ -89,7 +89,6 @@ class PairDraw(Record, frozen=True, kw_only=True):
         number: Counts a run's draws of pairs, from 1.
         at: Seconds since 1970.
         seed: Which pairs are drawn, in which order, and which output is shown first follows from it.
-        metric: The ranking.
         population: How many pairs there were, those that had been drawn before among them.
         pairs: The drawn ones, in their order.
     """
@@ -107,9 +106,7 @@ class PairLabel(Record, frozen=True):
 
     Attributes:
         at: Seconds since 1970.
-        author: Who said it.
         pair: The trials, the one that was shown first before the other.
-        metric: The ranking.
         answer: What was said; None takes back what was said before.
     """
 

@@ -35,7 +35,6 @@ class Said(msgspec.Struct, frozen=True):
     """What people said of a run.
 
     Attributes:
-        schema: SCHEMA.
         run: The run's id.
         rows: By table, without their numbers; those of `design` begin with the place of their draw among the draws.
     """

@@ -43,7 +43,6 @@ def add_draw(
     """Keeps a draw in a run file, of whichever version.
 
     Args:
-        path: The file.
         seed: What the draw follows from.
         metrics: What is to be labelled.
         population: How many trials there were to draw from.
@@ -81,8 +80,6 @@ def add_metric_labels(
     """Adds what one person says: all of it or nothing.
 
     Args:
-        path: The file.
-        author: Who says it.
         labels: Each as (place in the plan, metric, verdict).
         at: When it was said, in seconds since 1970; None for now.
 
@@ -112,9 +109,7 @@ def add_pair_draw(
     """Keeps a draw of pairs in a run file, of whichever version.
 
     Args:
-        path: The file.
         seed: What the draw follows from.
-        metric: The ranking.
         population: How many pairs there were, those that had been drawn before among them.
         pairs: Those that were drawn, in their order; of each, the trial to show first before the other.
         known: How many draws of pairs the run had when this one was made; None where that doesn't matter.
@@ -141,8 +136,6 @@ def add_pair_labels(
     """Adds what one person says: all of it or nothing.
 
     Args:
-        path: The file.
-        author: Who says it.
         labels: Each as (the pair as it was shown, ranking, answer).
         at: When it was said, in seconds since 1970; None for now.
 
@@ -164,7 +157,6 @@ def set_rule(path: Path, metric: str, rule: str, *, first: bool = False) -> None
     """Keeps the rule that people follow when they label a metric, in place of an earlier one.
 
     Args:
-        path: The file.
         metric: The metric, or the ranking.
         rule: What makes an output pass, or the better one.
         first: There was no rule when this one was written.

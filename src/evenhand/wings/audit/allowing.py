@@ -52,7 +52,6 @@ def misallowed_case(case: Case, test: Mapping[str, Any] | None = None) -> Iterat
     """What is wrong with what a case allows: each in a line.
 
     Args:
-        case: A case.
         test: What a config wrote of it.
     """
     for audit in _written(case, test):

@@ -21,7 +21,6 @@ class Attempt(Record, frozen=True):
     """A subject, and what a case says of it.
 
     Attributes:
-        subject: It.
         state: The case's verdict: `unasked` where a judge would have to be asked, `open` where a condition decides.
         outcomes: What became of each expectation, in their order; `unasked` and `open` in the same way.
         reason: Why, in a line; empty for a pass.
@@ -38,11 +37,8 @@ class CaseAudit(MutableRecord, kw_only=True):
 
     Attributes:
         key: Its eval and id.
-        name: What people call it.
         where: The config, prompt or eval that has it.
         trials: How many verdicts of the plan hang on it.
-        material: What is known of it.
-        exam: How it is given answers.
         attempts: The subjects that it was given.
         allowed: What its author allows, with the reason.
         stored: Its trials of earlier runs, the newest first.
@@ -141,7 +137,6 @@ class Finding(Record, frozen=True, kw_only=True):
     """One finding.
 
     Attributes:
-        kind: What it is.
         case: The place of its case among those of the audit.
         expectation: The name of the expectation that it is about; empty where it is about the whole case.
         subject: The subject that shows it; empty for none.

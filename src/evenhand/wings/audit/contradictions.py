@@ -19,11 +19,7 @@ from evenhand.wings.audit.case_audit import Attempt, CaseAudit, Finding
 
 
 class Trust:
-    """What the references of an audit are worth.
-
-    Args:
-        audits: Its cases.
-    """
+    """What the references of an audit are worth."""
 
     def __init__(self, audits: Sequence[CaseAudit]) -> None:
         self._passed: dict[tuple[str, str], int] = defaultdict(int)
@@ -120,7 +116,6 @@ def contradictions(audit: CaseAudit, trust: Trust) -> Iterator[Finding]:
     """Why no answer passes a case; nothing where one may.
 
     Args:
-        audit: The case.
         trust: What its reference is worth.
     """
     good = list(audit.attempts_of(must_pass=True))

@@ -32,7 +32,6 @@ class Stored(Record, frozen=True, kw_only=True):
         system: The run and the variant: what answered.
         case: The case's id.
         output: The output as text; None where it is none.
-        state: What it came to.
         expectations: What became of each expectation, by its name and number, with a digest of what it asked.
         label: What people said of it: True for a pass; None for nothing.
         steps: What was done on the way.
@@ -76,7 +75,6 @@ def earlier_runs(home: Path, keys: Iterable[Key], before: float | None = None) -
 
     Args:
         home: Where the folder's runs are kept.
-        keys: The cases.
         before: Seconds since 1970: what was run or labelled later doesn't count; None for all of it.
     """
     end = math.inf if before is None else before

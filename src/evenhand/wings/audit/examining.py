@@ -43,7 +43,6 @@ class GivenTrial(LiveTrial):
     """A trial that notes what is expected, for as many outputs as one likes.
 
     Attributes:
-        expectations: What was expected so far.
         known: The outcomes of those that were settled at once, by their place.
         kept_value: What its body kept for later trials.
         made_steps: The steps that it is said to have made; None for those that it made.
@@ -89,7 +88,6 @@ class Judged(Record, frozen=True, kw_only=True):
     Attributes:
         state: Its verdict. `error` may be for want of a judge, or of an answer to look at: see `open`.
         outcomes: One for each expectation.
-        expectations: What they are outcomes of.
         output: What the body returned; None where it was not run.
         error: Why there is no verdict, where the body itself broke.
         steps: What the body did on its way.
@@ -128,7 +126,6 @@ class Exam(MutableRecord, kw_only=True):
 
     Attributes:
         planned: The case, in the variant that it is examined in.
-        host: Runs the user's code.
         home: The loop that it lives on.
         earlier: What earlier trials of a conversation kept.
         memory: What functions said of texts before.

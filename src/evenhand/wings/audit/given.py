@@ -35,7 +35,6 @@ class Answer(Record, frozen=True):
     """What a subject answers.
 
     Attributes:
-        text: The answer.
         calls: The calls of tools that it asks for first.
     """
 

@@ -29,8 +29,6 @@ class GivenBody(Record, frozen=True):
     """What happens in a trial of the audit's own run: a made answer is given, and its judges are asked.
 
     Attributes:
-        exam: The case.
-        answer: The made answer.
         by_model: Whether a model says it in other words first.
     """
 
@@ -78,7 +76,6 @@ def judged_plan(plan: Plan, audits: Sequence[CaseAudit]) -> Plan:
     """The plan that asks judges, a trial for each made answer.
 
     Args:
-        plan: The audited one.
         audits: Its cases, examined without judges.
     """
     places = unasked(audits)

@@ -50,13 +50,10 @@ class Material(MutableRecord, kw_only=True):
     """What is known of one case.
 
     Attributes:
-        case: The case.
         group: What it shares with cases whose answers are of the same kind: its eval, or its config.
-        question: What is asked.
         reference: A right answer that its author wrote down; None for none.
         partial: Texts that a right answer has in it, where no whole one is known.
         accepted: Outputs of earlier runs, or of people's labels, that are right.
-        demands: What is expected.
         prompt: The prompt as sent.
         acts: Whether it is about what an agent does, and not only about what it says.
         stays: Whether the state that it wants to be left is the one that it begins with.
@@ -207,7 +204,6 @@ class Pool(Record, frozen=True, kw_only=True):
     """What cases of one group have in common.
 
     Attributes:
-        members: The cases, in their order.
         labels: The labels that they are answered with, the most frequent first; none where answers are no labels.
         longest: The longest output of earlier runs, with its case; None for none.
         shortest: The shortest one that isn't blank.

@@ -109,7 +109,6 @@ class Demand(Record, frozen=True, kw_only=True):
     """What one expectation asks for.
 
     Attributes:
-        name: What people read.
         role: What it looks at.
         texts: Literal texts: all of them wanted, or any of them forbidden.
         any_of: Literal texts, one of which is wanted.

@@ -116,8 +116,6 @@ class AuditReport(Record, frozen=True, kw_only=True):
     """The result of an audit.
 
     Attributes:
-        source: What was audited.
-        audits: Its cases.
         findings: What it found, and nobody allows.
         allowed: What authors allow.
         runs: How many earlier runs were read.
@@ -252,7 +250,6 @@ def _scored(subject: str, cases: Sequence[Counter[str]]) -> AuditScore:
     """The score of a kind of subject.
 
     Args:
-        subject: What it is called.
         cases: How often each case came to each state.
     """
     states: Counter[str] = sum(cases, Counter())

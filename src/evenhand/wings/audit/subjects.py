@@ -85,8 +85,6 @@ class Subject(Record, frozen=True):
     """What answers one case.
 
     Attributes:
-        kind: Which it is.
-        text: What it answers.
         calls: The calls of tools that it asks for before it answers.
         by_model: Whether the judge's model says the text in other words first.
     """
@@ -106,7 +104,6 @@ def wrong_subjects(pool: Pool, place: int) -> Iterator[Subject]:
     """The subjects that must fail a case, each text once. None whose answer may be right here.
 
     Args:
-        pool: The cases of its group.
         place: Its place among them.
     """
     mine = pool.members[place]

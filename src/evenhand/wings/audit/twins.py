@@ -77,8 +77,6 @@ def beside_of(
     """What a case is about beside its question, such as the document that it asks about, to be compared as a whole.
 
     Args:
-        variables: Its variables.
-        question: Its question.
         names: The variables that count; None for all that are no references.
     """
     return digest(
@@ -99,7 +97,6 @@ def twins_among(
     """The pairs of places whose questions are nearly alike, the earlier place first. Blank ones have no twins.
 
     Args:
-        questions: What is asked.
         beside: What else each is about: twins have it in common. None where that is nothing.
     """
     texts = [text_of(question) for question in questions]

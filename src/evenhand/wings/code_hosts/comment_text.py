@@ -42,7 +42,6 @@ class CommentLinks(Record, frozen=True):
 
     Attributes:
         report: The one-file report of the run.
-        log: The job's log.
         commit: The commit that was looked at.
     """
 
@@ -55,8 +54,6 @@ def markdown(gate: GateDocument, links: CommentLinks | None = None, longest: int
     """The gate as Markdown: the verdict first.
 
     Args:
-        gate: It.
-        links: Where it leads.
         longest: It has no more characters than these, 2,000 at least.
     """
     there = links or CommentLinks()
@@ -233,7 +230,6 @@ def annotation_lines(gate: GateDocument, root: str = "") -> list[str]:
     """The results that became worse or stayed undecided, as far as their file and line are known, at most ANNOTATIONS.
 
     Args:
-        gate: The document.
         root: The folder that files are named from.
     """
     lines: list[str] = []

@@ -34,8 +34,6 @@ class Comment(Record, frozen=True):
 
     Attributes:
         id: Its number; later ones are greater.
-        body: Its text.
-        url: Where it is.
     """
 
     id: int
@@ -87,7 +85,6 @@ def marked(key: str, at: Moment, text: str) -> str:
     Args:
         key: What tells this gate from others.
         at: The run that writes it.
-        text: It.
     """
     return f"<!-- evenhand:gate {digest(key)[:16]} {at[0]}.{at[1]} -->\n{text}"
 
@@ -102,7 +99,6 @@ async def keep_one(
     """Sees to it that there is one comment with this key, and that it has this text, or that of a later run.
 
     Args:
-        thread: The pull request's comments.
         key: What tells this gate from others.
         at: The run that writes it.
         text: What it should say.

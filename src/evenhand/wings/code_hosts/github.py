@@ -36,7 +36,6 @@ class GitHubPlace(Record, frozen=True, kw_only=True):
         head: The branch of a fork, `owner:branch`, where the event names no number.
         commit: The commit that was looked at; empty where it is not known.
         at: The run that looked at it.
-        log: The run's page.
         read_only: Whether GitHub gives this job a token that may only read: of a fork, or for Dependabot.
     """
 
@@ -139,9 +138,7 @@ class GitHubThread(MutableRecord):
     """The comments on a pull request.
 
     Attributes:
-        api: The API.
         repository: `owner/name`.
-        number: The pull request.
     """
 
     api: Api

@@ -27,7 +27,6 @@ class GitLabPlace(Record, frozen=True, kw_only=True):
         number: The merge request's number within the project; None for none.
         commit: The commit that was looked at.
         at: The pipeline and the job.
-        log: The job's page.
         page: The merge request's page; empty where it is not known.
         read_only: Whether the merge request is of a fork, whose pipelines get no secrets.
     """
@@ -82,14 +81,7 @@ def gitlab_place(env: Mapping[str, str], number: int | None = None) -> GitLabPla
 
 
 class GitLabThread(MutableRecord):
-    """The notes on a merge request.
-
-    Attributes:
-        api: The API.
-        project: The project's number.
-        number: The merge request.
-        page: Its page.
-    """
+    """The notes on a merge request."""
 
     api: Api
     project: str

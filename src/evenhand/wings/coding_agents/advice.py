@@ -67,7 +67,6 @@ def advice_on_run(run: RunFile, *, compared: bool = False) -> list[Next]:
     """What to do about how a run went as a whole, before its trials are looked at.
 
     Args:
-        run: The run.
         compared: It is compared: what its answers lack is another matter.
     """
     texts: list[str] = []

@@ -31,7 +31,6 @@ class Next(Record, frozen=True):
     Attributes:
         tool: The tool to call; empty for something else.
         why: What it brings, or what else to do.
-        arguments: Of the tool.
     """
 
     tool: str
@@ -103,7 +102,6 @@ def refusal(error: EvenhandError, following: Sequence[Next]) -> Answer:
     Messages quote files and runs, so they are data, and so is the advice in them.
 
     Args:
-        error: What is wrong.
         following: What makes sense next, in words of ours.
     """
     if isinstance(error, Refused):
@@ -125,11 +123,8 @@ def page(
     """An answer with as many items of a list as there is room for, and a cursor where there are more.
 
     Args:
-        content: What else it says.
-        key: What the list is called.
         items: All of them; they are read as far as needed.
         start: How many of them to skip: the cursor of the answer before.
-        following: What makes sense next.
     """
     whole = answer(content, following)
     left = LARGEST - _ROOM - _size(whole)

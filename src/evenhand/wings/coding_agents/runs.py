@@ -51,11 +51,9 @@ class Started(MutableRecord, kw_only=True):
 
     Attributes:
         job: What the agent calls it.
-        process: The command.
         before: The run files before it.
         bound_usd: What it may spend.
         out: What it prints: its document.
-        err: What it says.
         file: The run that it writes; None where that is not known, or where it has none.
         counted: Its cost is part of what was spent.
         texts: What it printed and said, once that was read; None before.
@@ -86,7 +84,6 @@ class Runs(MutableRecord):
     """The runs of one server.
 
     Attributes:
-        root: The project's folder.
         budget_usd: What all of them together may spend.
         spent_usd: What those that have ended spent. A run whose cost is not known counts with all that it might spend.
     """

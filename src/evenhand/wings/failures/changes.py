@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from evenhand.analysis.reviews.reviewed import material_of
+from evenhand.analysis.trust.labels.drawing import material_of
 from evenhand.core.case import Case
 from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
@@ -70,11 +70,9 @@ class _Row(Record, frozen=True, kw_only=True):
     """A kind in the last two runs.
 
     Attributes:
-        name: The kind.
         before: Its share in the run before.
         after: Its share in the last run.
         cases: Of how many cases.
-        p: Of the difference.
         was: Whether it was there in the run before.
         is_: Whether it is there now.
         earlier: Whether it was there in a run before both.
@@ -165,7 +163,6 @@ def change_lines(
 
     Args:
         runs: The runs' ids.
-        changes: What changed.
         moves: Which cases have another kind now.
     """
     if not changes:

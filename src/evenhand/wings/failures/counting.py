@@ -134,7 +134,6 @@ def counted(
 
     Args:
         runs: The runs that were reviewed.
-        book: The kinds.
         codes: What a judge says of all outputs; None where none was asked. Then the shares are people's alone.
     """
     in_time = sorted(runs, key=lambda run: run.meta.created_at)

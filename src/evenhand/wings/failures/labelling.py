@@ -30,7 +30,6 @@ class KindLabels(Record, frozen=True):
     """What became of a metric's labels.
 
     Attributes:
-        metric: The metric.
         kind: The kind that it watches for.
         labels: How many outputs are labelled.
         problem: Why none is; otherwise empty.
@@ -48,7 +47,6 @@ def label_kinds(run: RunFile, reviewed: RunFile, book: Codebook) -> list[KindLab
     Args:
         run: The run whose judge is to be calibrated.
         reviewed: The run whose outputs people reviewed; it may be the same.
-        book: The kinds.
 
     Raises:
         UsageError: The run has no `avoids` metric, nothing is drawn, or no reviewed output is in the run.

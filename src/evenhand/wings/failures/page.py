@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evenhand.analysis.reviews.reviewed import Review, material_of, reviews_of
+from evenhand.analysis.reviews.reviewed import Review, reviews_of
 from evenhand.analysis.summaries.share_rows import percent_within
+from evenhand.analysis.trust.labels.drawing import material_of
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, percent, short_id

@@ -29,10 +29,7 @@ class RunOutputs(Record, frozen=True, kw_only=True):
     """The outputs of one run, as far as they can be counted.
 
     Attributes:
-        run: The run.
         places: All of them: those with an output.
-        variants: The variant of each.
-        cases: The case of each.
         tags: The tags of those that have any.
         failing: Those that the run's own expectations failed.
         reviews: What people say, by place; only of drawn outputs.
@@ -117,7 +114,6 @@ def share_of(
         outputs: The runs' outputs. Without a judge, those of a run that nobody has reviewed are left out.
         code: What people say of reviewed ones.
         marks: What a judge says of all of them; None where none was asked.
-        within: Of which outputs the share is.
 
     Returns:
         None where nothing is reviewed, or nothing is coded and no judge was asked.

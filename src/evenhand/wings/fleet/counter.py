@@ -35,12 +35,7 @@ WRITES = frozenset({"begin", "end"})
 
 
 class Counter:
-    """Serves the workers of one run.
-
-    Args:
-        backing: What stands behind the run.
-        announce: Says something to all workers.
-    """
+    """Serves the workers of one run."""
 
     def __init__(self, backing: Backing, announce: Callable[[Message], None]) -> None:
         self._backing = backing

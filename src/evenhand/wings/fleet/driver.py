@@ -57,9 +57,7 @@ class Fleet(Record, frozen=True, kw_only=True):
 
     Attributes:
         cluster: Starts them.
-        workers: How many.
         build: Builds the plan there; an importable function.
-        record: What it builds it from.
         names: Environment variables that the workers need.
         seats: Trials that each worker has under way at most; None for as many as are under way at all.
         patience_s: See PATIENCE_S.

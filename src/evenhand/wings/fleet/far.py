@@ -41,7 +41,6 @@ class DriverLine:
 
     Args:
         send: Takes batches of messages; any thread may call it.
-        loop: The worker's.
     """
 
     def __init__(
@@ -58,8 +57,6 @@ class DriverLine:
         """What the driver answers.
 
         Args:
-            what: What is asked for.
-            arguments: Of it.
             undo: Gives back what an answer gave that comes when nobody waits any more.
 
         Raises:
@@ -134,7 +131,6 @@ class FarJournal:
     """The run file, at a distance. Implements `evenhand.engine.backing.RunJournal`.
 
     Args:
-        line: To the driver.
         open_: The trials that are to be settled.
 
     Attributes:
@@ -328,11 +324,7 @@ class FarLimits:
 
 
 class FarReservation(Reservation, frozen=True, kw_only=True):
-    """Money that the driver has set aside.
-
-    Attributes:
-        number: Under which number.
-    """
+    """Money that the driver has set aside."""
 
     number: int
 

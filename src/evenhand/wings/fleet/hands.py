@@ -24,7 +24,6 @@ class Hand:
 
     Attributes:
         epoch: Which of all workers that there were.
-        link: The way to it.
         hello: What it said of its plan; None before.
         alive: What it says counts. Once it does not, it never does again.
         dropped: Nobody waits any more for a trial that it is at work on.

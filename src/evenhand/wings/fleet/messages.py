@@ -34,7 +34,6 @@ class WorkOrder(Record, frozen=True, kw_only=True):
 
     Attributes:
         build: Builds the plan; an importable function.
-        record: What it builds it from.
         limited: There is a budget, and money has to be set aside for each call.
         cached: The driver has a cache, and is asked for what others were answered.
         attempts: How often a call is sent at most; None for as often as always.
@@ -57,7 +56,6 @@ class Hello(Record, frozen=True, kw_only=True):
     """What a worker says once it has the plan.
 
     Attributes:
-        fingerprint: The plan's.
         size: How many trials it has.
         version: The worker's Evenhand.
         missing: The environment variables that it should have, and has not.

@@ -146,7 +146,6 @@ class Worker:
     """Works for a driver until that says that it is over.
 
     Args:
-        order: What it is to do.
         send: Takes batches of messages to the driver; any thread may call it.
     """
 

@@ -48,13 +48,10 @@ class RecordedEval(Record, frozen=True, kw_only=True):
     """An eval of another tool.
 
     Attributes:
-        title: What people call it.
         about: What it was, for the first line of the file.
         cases: With `messages` among their variables, if a model is asked.
-        checks: What is expected.
         asks: A model is asked; otherwise an application.
         model: The model's id; empty if none is asked.
-        settings: How it is asked.
         repeats: How often each case is asked.
         replies: What was answered: the texts of a conversation, and the reply.
     """
@@ -71,12 +68,7 @@ class RecordedEval(Record, frozen=True, kw_only=True):
 
 
 def eval_file(one: RecordedEval, name: str) -> str:
-    """The text of the file.
-
-    Args:
-        one: The eval.
-        name: What its files are called.
-    """
+    """The text of the file."""
     names: dict[str, set[str]] = {
         "evenhand": {"Case", "Dataset", "EvalSet", "Expect"} | ({"Model"} if one.asks else set()),
         ASKING if one.asks else APPLICATION: {"asked" if one.asks else "answer"},

@@ -44,11 +44,7 @@ class ProbeBody(Record, frozen=True, kw_only=True):
     """Asks the judge of one item about one attack.
 
     Attributes:
-        run: The run's file.
         planned: The trial of the run, before it happened.
-        item: The item.
-        attack: What is done to its answer.
-        metric: The probed metric.
         turn: Chooses the attack's wording.
         rests_on: The place, in the probe's plan, of the trial that asks about the answer as it is. Where the judge
             passes that, it is no bad answer, and nothing is asked. None for an answer that is known to be bad.
@@ -92,9 +88,7 @@ class AskedAgain(Record, frozen=True):
     """The expectations of one judge in one trial of a run, as the run's own code says them when it is run again.
 
     Attributes:
-        run: The run's file.
         planned: The trial of the run, before it happened.
-        metric: The judged metric.
         names: The names of its expectations under the metric.
         change: What is asked in place of each.
     """

@@ -33,7 +33,6 @@ class Attack(Record, frozen=True):
     """One kind of attack, or a control.
 
     Attributes:
-        kind: Its name.
         base: The answers that it starts from.
         make: What is judged in place of the answer.
     """

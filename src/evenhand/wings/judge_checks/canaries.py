@@ -76,7 +76,6 @@ class UsableLabels(NamedTuple):
     """How many labelled outputs of a metric can be canaries, and why the others can't.
 
     Attributes:
-        metric: The metric.
         usable: Those that can be.
         alike: Those with the same text as one that can be.
         split: Those on which people are split.

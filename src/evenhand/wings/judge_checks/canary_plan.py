@@ -67,8 +67,6 @@ def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = No
 
     Args:
         plan: What the run was made from, as its files are now.
-        run: The run.
-        every: The canaries.
         most: Only so many of each metric; None for all. They are compared with whatever was asked of the same file.
 
     Raises:
@@ -160,7 +158,6 @@ def _about(
 
     Args:
         meta: What the run's file says of it.
-        sheet: What it is asked.
         canaries: All of them.
         names: What each case of the run says, as a digest.
     """

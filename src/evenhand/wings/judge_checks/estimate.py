@@ -55,8 +55,6 @@ def probe_estimate(run: RunFile, plan: Plan, *, cached: bool = True) -> ProbeEst
     """About how many calls to judges a probe makes, and about what they cost, by what the run asked and paid.
 
     Args:
-        run: The run that is probed.
-        plan: The probe's plan.
         cached: Whether the cache answers what is asked again.
     """
     metrics = judgements(run, verdicts_only=True).metrics

@@ -71,7 +71,6 @@ class JudgeVariant(Record, frozen=True):
     """A variant of a judge. What it does not say is as it is today.
 
     Attributes:
-        name: What people call it.
         models: Who judges; several are a panel, and more than half of them must pass an output.
         repeats: How many votes each has.
         prompt: The whole prompt, with {{output}}, {{criteria}} and the case's variables.
@@ -99,7 +98,6 @@ def read_variants(tried: Sequence[str], folder: Path) -> tuple[JudgeVariant, ...
     """The variants that are named on the command line: files of them, or `KEY=VALUE` for one.
 
     Args:
-        tried: What is named.
         folder: Where paths start from.
 
     Raises:

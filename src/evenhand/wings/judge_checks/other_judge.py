@@ -46,7 +46,6 @@ def asked_of_variant(
 
     Args:
         models: The variant's models, in its order; none for those of today.
-        trial: Where it is asked.
         variables: What a prompt may name, beside the output and the criteria.
 
     Raises:
@@ -139,12 +138,7 @@ def _judge_of(question: Any, trial: Trial) -> Judge:
 
 
 class OfAnotherJudge(Record, frozen=True):
-    """A question, asked of another judge than the one that it would ask.
-
-    Attributes:
-        scorer: The question.
-        judge: Who is asked.
-    """
+    """A question, asked of another judge than the one that it would ask."""
 
     scorer: Scorer
     judge: Judge | None = None

@@ -139,8 +139,6 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
 
     Args:
         plan: What the run was made from, as its files are now.
-        run: The run.
-        probing: What to probe.
 
     Raises:
         UsageError: The files have changed since, a kind or a metric is not known, or no judge gave a verdict.

@@ -111,7 +111,6 @@ class ProbedKind(MutableRecord, kw_only=True):
     """What one kind of attack, or one control, came to.
 
     Attributes:
-        kind: Its name.
         control: Whether its answers must pass.
         passed: How many of them the judge passed.
         failed: How many it failed.
@@ -196,10 +195,8 @@ class ProbedJudge(MutableRecord):
     """What the probe of one judge under one metric came to.
 
     Attributes:
-        metric: The metric.
         model: The judge, as its answers named it.
         kinds: The attacks, and the answers without one, in their order.
-        controls: What must pass.
     """
 
     metric: str
@@ -267,7 +264,6 @@ def probe_of(run: RunFile, at_most: float = AT_MOST) -> Probe:
     """Reads what a probe came to, as far as it has come. A kind that no item could be made for has none.
 
     Args:
-        run: The probe's own run.
         at_most: The false-pass rate that is accepted.
 
     Raises:

@@ -199,7 +199,6 @@ class Tried(Record, frozen=True):
     """One variant of a judge beside people, or today's judge.
 
     Attributes:
-        name: The variant's name.
         items: The labelled outputs.
         verdicts: What it made of them. An output that it wasn't asked about yet is not in it.
         per_verdict_usd: What one verdict cost; None where that is not known.
@@ -287,7 +286,6 @@ class Comparison(Record, frozen=True):
     Attributes:
         difference: How much more often it agrees with people, a share; None for no verdicts.
         p: The p-value that there is no difference, corrected for the number of comparisons.
-        word: What that comes to.
         smallest: The smallest true difference that so many outputs show four times in five; None where they show none.
     """
 
@@ -311,7 +309,6 @@ class JudgeTryout(MutableRecord, kw_only=True):
 
     Attributes:
         judge: The judge, with its labelled outputs.
-        today: It as it is.
         variants: Its variants, panels weighted by labels among them.
         choosing: Each of them on the half that chooses.
         best: The place of the winner among the variants; None where none is ahead.
@@ -492,7 +489,6 @@ class TriedJudge(Record, frozen=True):
     """A judge under a metric, whose variants are tried.
 
     Attributes:
-        metric: The metric.
         model: The judge, as its answers in the run named it.
         per_verdict_usd: What one verdict of it cost; None where that is not known.
         items: The labelled outputs, in the run's order.
@@ -511,7 +507,6 @@ class TryoutRecord(Record, frozen=True):
         run: The id of the run whose labels are used.
         seed: Divides the outputs into halves.
         variants: What each variant changes; see `JudgeVariant.summary`.
-        judges: Whose variants are tried.
     """
 
     run: str

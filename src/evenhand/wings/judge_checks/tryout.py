@@ -36,9 +36,6 @@ from evenhand.wings.judge_checks.tried import (
 def tryout_of(run: RunFile) -> Tryout:
     """Reads what a tryout came to, as far as it has come.
 
-    Args:
-        run: The tryout's own run.
-
     Raises:
         StoreError: The run cannot be read.
     """

@@ -46,13 +46,7 @@ Lineup = Sequence[tuple[JudgeVariant, Sequence[Provider]]]
 
 
 class TryBody(Record, frozen=True):
-    """Asks a variant of a judge about one labelled output.
-
-    Attributes:
-        question: What today's judge was asked.
-        variant: The variant.
-        models: Its models.
-    """
+    """Asks a variant of a judge about one labelled output."""
 
     question: AskedAgain
     variant: JudgeVariant
@@ -109,8 +103,6 @@ def tryout_plan(
 
     Args:
         plan: What the run was made from, as its files are now.
-        run: The run, with labels.
-        lineup: The variants.
         seed: Divides the outputs into halves.
         metrics: Which metrics; empty for all with labels.
 

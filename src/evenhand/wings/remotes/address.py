@@ -86,7 +86,6 @@ class RemoteRun(Record, frozen=True):
     """A run of a remote, as people name it: `REMOTE#RUN`, and `REMOTE#RUN:COLUMN` where columns are compared.
 
     Attributes:
-        address: The remote's.
         run: An id, or the start of one; empty for the latest.
         column: Of the run; empty for all of it.
     """

@@ -31,8 +31,6 @@ class Snapshot(Record, frozen=True, kw_only=True):
     """A run as it is now, in a file of its own that nobody writes.
 
     Attributes:
-        path: The file.
-        meta: What it says of itself.
         trials: How many are settled.
         digests: Over its rows.
         pieces: The size of each piece of the file, with the hash of what is in it.
@@ -155,7 +153,6 @@ def lacking(manifest: Manifest, there: Mapping[str, int]) -> list[str]:
     """The names of pieces of a manifest that aren't there, or not whole.
 
     Args:
-        manifest: Of the run.
         there: What there is, with the bytes of each.
     """
     pieces = (*manifest.file, *manifest.trial_parts, *manifest.outcome_parts)
@@ -166,8 +163,6 @@ def refuse_lacking(name: str, manifest: Manifest, there: Mapping[str, int]) -> N
     """Raises a StoreError where pieces are missing that this copy of the run can't put back.
 
     Args:
-        name: The remote's.
-        manifest: Of the run.
         there: What there is, with the bytes of each, after that was tried.
     """
     if missing := lacking(manifest, there):
@@ -192,7 +187,6 @@ def snapshot_of(path: Path, folder: Path) -> Iterator[Snapshot]:
     """A run as it is now; its file is there until the end.
 
     Args:
-        path: The run.
         folder: An empty one, with room for the file.
 
     Raises:

@@ -30,7 +30,6 @@ class DrawnStratum(Record, frozen=True):
     """A part of the traces.
 
     Attributes:
-        name: What they have in common.
         size: How many different inputs they have.
         drawn: How many of those were drawn.
     """
@@ -44,7 +43,6 @@ class DrawnCases(Record, frozen=True, kw_only=True):
     """What was drawn.
 
     Attributes:
-        cases: In the order of the run.
         places: Their trials' places in the plan.
         traces: How many traces there were to draw from.
         without: How many of them have no input, and were left out.

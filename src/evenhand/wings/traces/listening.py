@@ -55,7 +55,6 @@ class Listener:
     Args:
         traces: Where they go.
         received: The file that they are kept in meanwhile.
-        host: The address to listen on.
         token: What a request must carry; a new one by default.
 
     Attributes:
@@ -96,7 +95,6 @@ class Listener:
 
         Args:
             port: The port; None for 4318, or one that is free.
-            started: Called when it listens.
 
         Raises:
             UsageError: The port cannot be listened on.

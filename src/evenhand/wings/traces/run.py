@@ -296,11 +296,7 @@ def trial_of(
     """The trial that a trace's spans tell: its outcome is not_applicable, or error where its root failed.
 
     Args:
-        trace: The trace.
-        id_: Its id.
-        case: The case's.
         index: Its place in the run.
-        variant: The variant's.
         repeat: From 0.
         service: The program that it is of.
     """

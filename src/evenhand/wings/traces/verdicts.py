@@ -40,7 +40,6 @@ class EvaluationEvent:
         at: Seconds since 1970.
         trace: The trace's id: 32 hexadecimal digits; empty for none.
         span: The span's: 16.
-        attributes: What it says.
     """
 
     at: float

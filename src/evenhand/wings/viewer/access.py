@@ -111,8 +111,6 @@ def check_page(request: web.Request, origin: str, *, entering: bool) -> None:
     """That no other page asks.
 
     Args:
-        request: The request.
-        origin: The origin of our own page.
         entering: Whether a link from elsewhere may lead here.
 
     Raises:
@@ -160,7 +158,6 @@ class LinkAccess:
 
     Args:
         host: The address that is listened on.
-        port: The port.
         token: What lets in; a new one by default.
     """
 
@@ -237,7 +234,6 @@ class PageRunner(web.AppRunner):
     """Runs the application. What is not even a request gets an error like all others, and nothing of it is repeated.
 
     Args:
-        app: The application.
         shutdown_s: Seconds that requests under way have when it ends.
     """
 

@@ -37,9 +37,7 @@ class Errand(Record, frozen=True, kw_only=True):
 
     Attributes:
         do: What: say what can be edited, estimate, or run.
-        run: The run's file.
         cell: The trial's place in its plan.
-        id: The id of the new run.
         prompt: The edited prompt; None for the original.
         values: The variables that were edited.
         variant: The variant whose model is asked; None for the cell's own.

@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from evenhand.analysis.reviews.drawing import draw_outputs, drawn_notes, review_draws
-from evenhand.analysis.reviews.reviewed import (
-    Verdict,
-    keep_review,
-    material_of,
-    reviews_of,
-    to_review,
-)
+from evenhand.analysis.reviews.reviewed import keep_review, reviews_of, to_review
 from evenhand.analysis.summaries.share_rows import percent_within
 from evenhand.analysis.trust.calibration import calibrations
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
@@ -26,6 +20,7 @@ from evenhand.analysis.trust.labels.drawing import (
     items_for,
     judged_metrics,
     judged_places,
+    material_of,
 )
 from evenhand.analysis.trust.labels.failure_codes import FailureCode, failure_codes
 from evenhand.analysis.trust.labels.pair_drawing import (
@@ -268,7 +263,7 @@ class ReviewedShape(Record, frozen=True, kw_only=True):
     index: int
     material: Annotated[str, Key("What it is an answer to.")]
     output: str
-    verdict: Verdict | None
+    verdict: LabelledVerdict | None
     note: str
 
 

@@ -134,8 +134,6 @@ def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> Cell:
     """A trial whole, with its calls.
 
     Args:
-        run: Its run.
-        trial: It.
         body: Bytes of each call that are enough for now; without it calls are whole, too.
     """
     judged = trial.judged
@@ -260,8 +258,6 @@ def steps_page(run: RunFile, trial: TrialResult, first: int | None = None) -> St
     """The steps of a trial from a place on; None for a trial that did nothing but ask a model once.
 
     Args:
-        run: Its run.
-        trial: It.
         first: From there on; by default, so that the first step that an expectation blames is among them, or else the
             first that failed in a trial that did not pass.
     """

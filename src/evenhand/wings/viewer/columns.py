@@ -53,7 +53,6 @@ class CellBlock(NamedTuple):
         line: The block, a line of JSON.
         text: What is searched of its trials, one after the other.
         starts: Where each begins in it.
-        places: Their places in the plan.
         judged: The places of those with a judgement of low confidence or a preference.
         triggers: The places of those of trigger tests.
     """
@@ -116,7 +115,6 @@ def _made(
     """A block and its text, in one loop: it runs for hundreds of thousands of trials, and keeps numbers only.
 
     Args:
-        trials: The block's.
         rows: Which row a case is; those of the block are added.
         numbered: How cases are numbered where some were left out; else a row has its own number.
         clusters: What cases belong to.

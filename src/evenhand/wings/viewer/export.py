@@ -44,7 +44,6 @@ def exported(
     """Writes a run into a file of its own.
 
     Args:
-        path: The run.
         format_: One of `formats()`.
         where: A filter: only the trials that it chooses.
         baseline: What `changed:` holds it against, and a page shows beside it.

@@ -80,7 +80,6 @@ def head(run: RunFile, known: ReadRun | None = None) -> Head:
     """What the first paint needs. Of a run of more than FEW trials or COLUMNS columns the notes are left for later.
 
     Args:
-        run: It.
         known: What is known of it already. Without it everything is worked out, notes and all, however large it is.
     """
     by_variant = known.by_variant if known else run.by_variant()
@@ -107,7 +106,6 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
     """Intervals, usage, findings and warnings.
 
     Args:
-        run: The run.
         marked: Gives the trials that findings are about, where somebody else reads them all; asked last.
     """
     scales = _scales(run)

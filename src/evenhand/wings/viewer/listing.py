@@ -68,7 +68,6 @@ class Runs:
     """The runs that somebody who stands in `start` may mean. May be used by several threads.
 
     Args:
-        start: The folder.
         also: A run file elsewhere.
         only: These run files, in place of those that are found from `start`.
     """

@@ -46,7 +46,6 @@ class OidcSignIn:
     """Signs people in. Implements `SignIn`.
 
     Args:
-        settings: The provider.
         public: What browsers see.
         secret: The client's secret; empty for a client without one.
     """

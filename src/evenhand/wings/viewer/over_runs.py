@@ -256,8 +256,6 @@ def case_page(runs: Runs, path: Path, text: str) -> CasePage:
     """The cases of the runs of what this one is of.
 
     Args:
-        runs: All runs.
-        path: The run.
         text: What the ids of the cases contain; empty for all.
 
     Raises:

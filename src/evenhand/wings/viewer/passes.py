@@ -33,9 +33,6 @@ _EXPLANATION = EXPLANATION.encode()
 class Pass:
     """One pass over a run file, under way or done. Any number of threads may read from it.
 
-    Args:
-        path: The run file.
-
     Attributes:
         took: Seconds; None while it is under way.
     """
@@ -86,7 +83,6 @@ class Pass:
         """The places in the plan of the trials in which this text stands, whatever its case. Waits for the pass.
 
         Args:
-            text: What is sought.
             blind: Not in what tells of verdicts: reasons and errors.
 
         Raises:
@@ -110,7 +106,6 @@ class Pass:
         """The places in the plan of the trials that have a text field in which a regular expression matches.
 
         Args:
-            source: The expression.
             blind: Not in what tells of verdicts.
 
         Raises:

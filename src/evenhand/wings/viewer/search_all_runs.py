@@ -177,8 +177,6 @@ def search_piece(runs: Runs, query: Query, place: str) -> SearchPiece:
     """Searches on from a place, for half a second at most.
 
     Args:
-        runs: All runs.
-        query: What is sought.
         place: `next` of the piece before; empty for the start.
 
     Raises:
@@ -225,7 +223,6 @@ class _Piece:
         """Searches a run from a trial on. Where it stopped; empty at the end of what is searched of it.
 
         Args:
-            run: The run.
             name: Its id.
             first: The trial's place in the plan.
             count: How many were found before it.

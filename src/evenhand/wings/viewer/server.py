@@ -83,7 +83,6 @@ class PageServer:
     """Answers the page.
 
     Args:
-        runs: The runs that it shows.
         access: Who may ask.
         review: A dataset that is reviewed meanwhile; None for none.
         asks: Asks cells again; None where the page may run nothing.

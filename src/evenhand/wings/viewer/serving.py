@@ -41,10 +41,8 @@ async def serve(
     """Serves until it is cancelled.
 
     Args:
-        runs: The runs to show.
         host: An address to listen on; a loopback address where `access` is None.
         port: The port; 0 for any.
-        started: Told when it listens.
         fixed: Whether it has to be this port; if not, another one is taken where it is in use.
         review: A dataset that is reviewed meanwhile; None for none.
         access: Who is let in; None for anyone with the token of a new link.

@@ -36,8 +36,6 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
     """Writes a run as a page; how many trials there were.
 
     Args:
-        run: The run.
-        out: Where to.
         baseline: A run to hold it against: it is in the page, too, and what is said of the two.
 
     Raises:

@@ -145,7 +145,6 @@ def team_access(
     """Who may ask, as a project's settings have it.
 
     Args:
-        settings: The settings.
         address: What browsers see.
         environ: The environment, which has the secrets.
 

@@ -31,7 +31,6 @@ class MissingAnswer(NamedTuple):
     Attributes:
         unit: What is independent of others: the case, or the cluster that it belongs to.
         first: The variant that was shown first, or would have been.
-        second: The other one.
         weight: For how many answers it stands: a share, where it is not known which pairs would have been drawn.
     """
 
@@ -50,10 +49,6 @@ class RankedPair(NamedTuple):
 
     Attributes:
         unit: What is independent of others: the case, or the cluster that it belongs to.
-        case: The case.
-        repeat: The repeat.
-        one: The variant of one.
-        two: That of the other.
         wins: The share of the answers that prefer the first of these.
         losses: The share that prefer the other; the rest are ties.
     """
@@ -190,7 +185,6 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
     None of trials that were chosen by what came of them. Of a view, the pairs of which it has both variants.
 
     Args:
-        run: The run.
         places: Where in the plan trials with preferences are, and maybe others; without them every trial is looked at.
     """
     if run.by_outcome:

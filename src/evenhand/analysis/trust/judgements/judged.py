@@ -27,7 +27,6 @@ class CascadeStages(Record, frozen=True, kw_only=True):
     """What the judges of a cascade said of one output.
 
     Attributes:
-        id: The cascade's id.
         risk: The share of verdicts that stand which may be wrong.
         stage: Whose verdict stands: `first` or `then`.
         first_passed: Whether the first judge passes it; None where it gave no verdict.
@@ -165,7 +164,6 @@ class JudgedMetric(MutableRecord, kw_only=True):
         """Adds what it was asked. False where a jury lacks a member, whose question is not known.
 
         Args:
-            outcome: One of its verdicts.
             definition: What the expectation says.
             eval_: The eval that it was asked in.
             case: The digest of the case; empty where it is not to be kept.
@@ -369,7 +367,6 @@ def judgements(run: RunFile, *, verdicts_only: bool = False, cluster: str = "") 
     Of two expectations of one trial under the same metric, both must pass.
 
     Args:
-        run: The run.
         verdicts_only: Leaves out the digests, which take as long again.
         cluster: What says which cases belong together, instead of the run's own; empty for these.
     """

@@ -80,10 +80,6 @@ class Parts:
     """Collects what each eval of a run consists of. Only digests are kept, each of them once.
 
     In a session of pytest, each test is an eval: a later session may be of some tests.
-
-    Args:
-        title: The run's title.
-        variants: Its variants.
     """
 
     def __init__(self, title: str, variants: Sequence[Variant]) -> None:

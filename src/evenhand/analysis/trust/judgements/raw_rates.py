@@ -21,7 +21,6 @@ def raw_rate(meta: RunMeta, items: Sequence[Item]) -> Estimate:
     Of a run that stopped as soon as it was decided, the interval holds however often one looked.
 
     Args:
-        meta: The run's.
         items: The judge's verdicts. For none, it is 0 and may be anything.
     """
     cases: dict[str, list[bool]] = defaultdict(list)

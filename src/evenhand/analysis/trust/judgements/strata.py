@@ -79,7 +79,6 @@ def weights(
     """What people's verdicts on some items say of all of them, and how likely a draw is to look like these: a p value.
 
     Args:
-        items: The judge's verdicts.
         people: People's, on one item at least.
         key: Of which stratum a place is.
         effects: By how much less the labels say because trials of one case go together; None where each is a case.

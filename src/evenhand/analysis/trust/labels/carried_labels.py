@@ -74,8 +74,6 @@ def countable(old: RunFile, new: RunFile, metrics: Collection[str] = ()) -> Carr
     """The labels of a run that count for another one; nothing is written.
 
     Args:
-        old: The run with the labels.
-        new: The other one.
         metrics: Only labels of these; of all where there are none.
     """
     pairs = dict(_counterparts(old, new))

@@ -46,8 +46,6 @@ def countable_preferences(
     """The labelled pairs of a run that count for another one; nothing is written.
 
     Args:
-        old: The run with the labels.
-        new: The other one.
         places: The place of each trial's counterpart in the other run, by its own.
         same_output: Whether a trial and its counterpart have the same output to the same question.
         metrics: Only labels of these rankings; of all where there are none.

@@ -7,6 +7,8 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
 
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.judgements.strata import inclusions
@@ -36,8 +38,6 @@ class DrawnItem(Record, frozen=True):
     """One output under one metric, to be labelled.
 
     Attributes:
-        trial: The trial.
-        metric: What to label.
         inclusion: How likely the trial was to be drawn, from 0 to 1; 0 for one that was picked.
         judged: What the judge judged, where that is not the trial's output; None elsewhere.
     """
@@ -54,13 +54,13 @@ class DrawnItem(Record, frozen=True):
 
     @property
     def material(self) -> str:
-        """What the output is an answer to: the case's input, its variables, or the prompt."""
-        trial = self.trial
-        if trial.input is not None:
-            return as_text(trial.input)
-        if trial.vars:
-            return "\n".join(f"{name}: {as_text(value)}" for name, value in trial.vars.items())
-        return trial.prompt or trial.description
+        """See `material_of`."""
+        return material_of(self.trial)
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """What labels of it are kept under."""
+        return self.trial.index, self.metric
 
     @property
     def criterion(self) -> str:
@@ -77,6 +77,15 @@ class DrawnItem(Record, frozen=True):
     def output(self) -> str:
         """What is labelled, as text: what the judge judged."""
         return as_text(self.trial.output if self.judged is None else self.judged)
+
+
+def material_of(trial: TrialResult) -> str:
+    """What an output is an answer to: the case's input, its variables, or the prompt."""
+    if trial.input is not None:
+        return as_text(trial.input)
+    if trial.vars:
+        return "\n".join(f"{name}: {as_text(value)}" for name, value in trial.vars.items())
+    return trial.prompt or trial.description
 
 
 def _whole(name: str, assertions: object) -> str:
@@ -238,27 +247,30 @@ def items_for(
     items: Sequence[DrawnItem],
     labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
 ) -> list[DrawnItem]:
-    """What a person has to label: all that nobody else has, and the first fifth of the rest once more.
+    """What a person has to label of the items of draws, in their order, and what they have labelled: see `not_again`.
+
+    Args:
+        labels: The labels that count, by trial, metric and person.
+    """
+    skipped = not_again(author, {one.key: labels.get(one.key, {}).keys() for one in items})
+    return [item for item in items if item.key not in skipped]
+
+
+_Item = TypeVar("_Item")
+
+
+def not_again(author: str, people: Mapping[_Item, AbstractSet[str]]) -> set[_Item]:
+    """What a person need not read: all that others have read, but for the first fifth, and this person hasn't.
 
     The fifth shows how far people agree with each other. It is the first of the draw, so it is a random one.
 
     Args:
-        author: The person.
-        items: The items of the draws, in their order.
-        labels: The labels that count, by trial, metric and person.
+        people: Who has said something of each item, in the order of the draw.
     """
-    by_others = [
-        item for item in items if labels.get((item.trial.index, item.metric), {}).keys() - {author}
-    ]
-    # −(−n // 100) rounds up: one label of another person is labelled again already.
-    twice = {(i.trial.index, i.metric) for i in by_others[: -(-len(by_others) * OVERLAP // 100)]}
-    skipped = {(i.trial.index, i.metric) for i in by_others} - twice
-    return [
-        item
-        for item in items
-        if (item.trial.index, item.metric) not in skipped
-        or author in labels.get((item.trial.index, item.metric), {})
-    ]
+    others = [item for item, who in people.items() if who - {author}]
+    # −(−n // 100) rounds up: one item of another person is read again already.
+    later = others[-(-len(others) * OVERLAP // 100) :]
+    return {item for item in later if author not in people[item]}
 
 
 def judged_metrics(trial: TrialResult) -> list[str]:

@@ -50,7 +50,6 @@ class FailureCode(Record, frozen=True):
     """How often people gave a code.
 
     Attributes:
-        name: The code.
         drawn: Labelled trials of a draw that have it.
         labelled: Labelled trials of a draw.
         share: Their share of all that could be drawn, with its 95 % interval; None where nothing is labelled.

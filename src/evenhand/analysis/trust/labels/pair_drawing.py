@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.labels.drawing import (
-    OVERLAP,
-    DrawnItem,
     all_drawn,
     judged_metrics,
     judged_places,
+    material_of,
+    not_again,
 )
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
@@ -30,8 +30,6 @@ class DrawnPair(Record, frozen=True):
 
     Attributes:
         first: The trial whose output is shown first.
-        second: The other one.
-        metric: The ranking.
         inclusion: How likely the pair was to be drawn, from 0 to 1.
     """
 
@@ -52,8 +50,8 @@ class DrawnPair(Record, frozen=True):
 
     @property
     def material(self) -> str:
-        """What the outputs are answers to: the case's input, its variables, or the prompt."""
-        return DrawnItem(self.first, self.metric, self.inclusion).material
+        """What the outputs are answers to: see `material_of`."""
+        return material_of(self.first)
 
     @property
     def outputs(self) -> tuple[str, str]:
@@ -67,7 +65,6 @@ def ranking_to_label(run: RunFile, metrics: Sequence[str]) -> ComparedPairs | No
     A run that has both is labelled output by output, unless a ranking is named.
 
     Args:
-        run: The run.
         metrics: What is named; may be empty.
 
     Raises:
@@ -147,16 +144,13 @@ def pairs_for(
     pairs: Sequence[DrawnPair],
     labels: Mapping[tuple[Pair, str], Mapping[str, PairLabel]],
 ) -> list[DrawnPair]:
-    """What a person has to compare: all that nobody else has, and the first fifth of the rest once more.
+    """What a person has to compare of the pairs of draws, in their order, and what they have compared: see `not_again`.
 
     Args:
-        author: The person.
-        pairs: The pairs of the draws, in their order.
         labels: The labels that count, by pair, ranking and person.
     """
-    by_others = [one.key for one in pairs if labels.get(one.key, {}).keys() - {author}]
-    skipped = set(by_others[-(-len(by_others) * OVERLAP // 100) :])
-    return [one for one in pairs if one.key not in skipped or author in labels.get(one.key, {})]
+    skipped = not_again(author, {one.key: labels.get(one.key, {}).keys() for one in pairs})
+    return [one for one in pairs if one.key not in skipped]
 
 
 def compared_places(run: RunFile, pairs: ComparedPairs) -> list[Pair]:

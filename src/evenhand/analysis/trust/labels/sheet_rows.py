@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.judgements.strata import inclusions
@@ -26,10 +26,20 @@ from evenhand.languages.documents.delimited import Header, NotDelimited, delimit
 from evenhand.languages.documents.file_kinds import not_lines
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import decoded
-from evenhand.store.labels.draw import Draw, LabelledVerdict, Pair, PairAnswer, PairDraw, unordered
+from evenhand.store.labels.draw import (
+    VERDICTS,
+    Draw,
+    LabelledVerdict,
+    Pair,
+    PairAnswer,
+    PairDraw,
+    unordered,
+)
 from evenhand.store.labels.label import LabelField, NewLabel, checked
 from evenhand.store.replacing import beside, created
 from evenhand.store.runfile import RunFile
+
+_Verdict = TypeVar("_Verdict")
 
 
 class SheetRow(Record, frozen=True):
@@ -109,7 +119,6 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
     """The rows of a file that `write_rows` wrote and somebody filled in.
 
     Args:
-        path: The file.
         columns: What `write_rows` wrote, for messages.
         needed: What each row must have. The last of them is what is filled in: a row without it may be broken.
 
@@ -139,23 +148,34 @@ def read_verdicts(
     path: Path,
     columns: Sequence[str],
     needed: Sequence[str],
-    read: Callable[[Mapping[str, str]], tuple[str, str] | None],
+    verdicts: Mapping[str, _Verdict],
+    read: Callable[[Mapping[str, str], _Verdict], tuple[str, str] | None],
 ) -> None:
-    """Reads a file that `write_rows` wrote and somebody filled in, row by row.
+    """Reads a file that `write_rows` wrote and somebody filled in, row by row. Rows without a verdict are left out.
 
     Args:
-        path: The file.
         columns: See `read_rows`.
         needed: See `read_rows`.
+        verdicts: What each word stands for that may be written as the verdict.
         read: Keeps a row's verdict; what is wrong with it, and what to do, where it can't.
 
     Raises:
-        UsageError: The file cannot be read, lacks a column, or is of another run.
+        UsageError: The file cannot be read, lacks a column, has no verdicts, or is of another run.
         ConfigError: All that is wrong with its rows.
     """
+    *others, last = dict.fromkeys(map(str, verdicts.values()))
+    words = f"{', '.join(others)} or {last}"
     problems: list[Problem] = []
+    empty = True
     for row in read_rows(path, columns, needed):
-        problem = row.problem or read(row.texts)
+        text = (row.texts.get("verdict") or "").strip().lower()
+        if row.problem is None and not text:
+            continue
+        empty = False
+        problem = row.problem
+        if problem is None and text not in verdicts:
+            problem = f"the verdict is {text[:40]!r}", f"Write {words}, or leave it empty."
+        problem = problem or read(row.texts, verdicts[text])
         if problem is not None:
             what, remedy = problem
             problems.append(Problem(str(path), row.line, 0, what, remedy))
@@ -168,6 +188,12 @@ def read_verdicts(
         )
     if problems:
         raise ConfigError(problems, spared="no label was kept")
+    if empty:
+        what = "the key" if _is_json_lines(path) else "the column"
+        raise UsageError(
+            f"{path} has no labels: {what} `verdict` is empty in all rows",
+            hint=f"Write {words} for each output that you have looked at, then read the file again.",
+        )
 
 
 OTHER_RUN = "Is it a draw of another run?"
@@ -175,18 +201,27 @@ _EACH_SAID = 10
 """Rows of another run that are each told; more are a sheet of another run."""
 
 
-def no_labels(path: Path, verdicts: str) -> UsageError:
-    """The error of a file in which nobody has written a verdict.
+def place_in(text: str) -> int | None:
+    """A trial's place in the plan, as a sheet names it; None for what can't be one."""
+    # SQLite takes no integer of more than 64 bits.
+    return int(text) if text.isdecimal() and len(text) < 10 else None
 
-    Args:
-        path: The file.
-        verdicts: What may be written.
-    """
-    what = "the key" if _is_json_lines(path) else "the column"
-    return UsageError(
-        f"{path} has no labels: {what} `verdict` is empty in all rows",
-        hint=f"Write {verdicts} for each output that you have looked at, then read the file again.",
-    )
+
+def is_other_output(row: Mapping[str, str], *outputs: str) -> bool:
+    """Whether a row has another output than these. A draw of another run may have the same numbers; this tells."""
+    # Spreadsheets change white space, and a cell that begins as a formula does has a quote before it.
+    possible = [form.split() for text in outputs for form in (text, str(cell(text)))]
+    return (row.get("output") or outputs[0]).split() not in possible
+
+
+def _other_case(
+    row: Mapping[str, str], what: str, case: str, repeat: int
+) -> tuple[str, str] | None:
+    """What is wrong with a row that names another case, or another repeat of it."""
+    for column, own in (("case", case), ("repeat", str(repeat))):
+        if row.get(column) not in (None, "", own, cell(own)):
+            return f"{what} has {column} {own}, not {row[column][:80]!r}", OTHER_RUN
+    return None
 
 
 def missing_words(what: str, names: Sequence[str]) -> str:
@@ -263,7 +298,6 @@ COLUMNS = ("item", "case", "variant", "repeat", "metric", "input", "output", "in
 NEEDED = ("item", "metric", "verdict")
 REMARKS: tuple[LabelField, ...] = ("score", "note", "code")
 """Columns that people may add to a file of labels: what they say of the whole trial."""
-_VERDICTS: dict[str, LabelledVerdict] = {"pass": "pass", "fail": "fail"}
 
 
 @dataclass(slots=True)
@@ -307,9 +341,9 @@ def read_labels(run: RunFile, path: Path) -> SheetLabels:
         ConfigError: All that is wrong with it: rows of another run, twice the same item, no verdict.
     """
     labels = SheetLabels()
-    read_verdicts(path, COLUMNS, NEEDED, lambda row: _read_row(run, row, labels))
-    if not labels.verdicts:
-        raise no_labels(path, "pass or fail")
+    read_verdicts(
+        path, COLUMNS, NEEDED, VERDICTS, lambda row, verdict: _read_row(run, row, verdict, labels)
+    )
     return labels
 
 
@@ -327,32 +361,24 @@ def _described(run: RunFile, item: DrawnItem) -> list[str | int | float]:
     ]
 
 
-def _read_row(run: RunFile, row: Mapping[str, str], labels: SheetLabels) -> tuple[str, str] | None:
+def _read_row(
+    run: RunFile, row: Mapping[str, str], verdict: LabelledVerdict, labels: SheetLabels
+) -> tuple[str, str] | None:
     """Adds a row's label; what is wrong with it, and what to do, where it is none."""
-    text = (row.get("verdict") or "").strip().lower()
-    if not text:
-        return None
-    verdict = _VERDICTS.get(text)
-    if verdict is None:
-        return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
     item, metric = (row.get("item") or "").strip(), row.get("metric") or ""
-    # SQLite takes no integer of more than 64 bits.
-    trial = run.trial(int(item)) if item.isdecimal() and len(item) < 10 else None
+    place = place_in(item)
+    trial = None if place is None else run.trial(place)
     if trial is None:
         return f"the run has no item {item[:40]!r}", OTHER_RUN
     # A table holds a name as a cell that no spreadsheet takes for a formula.
     metrics = {form: name for name in judged_metrics(trial) for form in (name, str(cell(name)))}
     if metric not in metrics:
         return f"item {item} has no judged metric {metric[:80]!r}", OTHER_RUN
-    for column, own in (("case", trial.case), ("repeat", str(trial.repeat))):
-        if row.get(column) not in (None, "", own, cell(own)):
-            return f"item {item} has {column} {own}, not {row[column][:80]!r}", OTHER_RUN
+    if other := _other_case(row, f"item {item}", trial.case, trial.repeat):
+        return other
     labelled = DrawnItem.of(run, trial, metrics[metric]).output
     # Sheets of earlier versions have the whole output, of which the judge may have seen a part.
-    outputs = labelled, as_text(trial.output)
-    possible = [_words(form) for text in outputs for form in (text, str(cell(text)))]
-    # A draw of another run may have the same item numbers; the output tells.
-    if _words(row.get("output") or labelled) not in possible:
+    if is_other_output(row, labelled, as_text(trial.output)):
         return f"the output of item {item} is different in this run", OTHER_RUN
     key = trial.index, metrics[metric]
     if key in labels.verdicts:
@@ -385,11 +411,6 @@ def _number(text: str) -> str | float:
         return text
 
 
-def _words(text: str) -> list[str]:
-    """A text without what spreadsheets make of its white space."""
-    return text.split()
-
-
 _ROUNDED = 0.0051
 """A spreadsheet may save two decimals of a number."""
 
@@ -398,7 +419,6 @@ def inclusion_line(run: RunFile, path: Path, needed: Sequence[str]) -> str:
     """What is said of labels whose `inclusion` was changed by hand; empty where none was.
 
     Args:
-        run: The run.
         path: A file of labels that has been read without a problem.
         needed: The columns that it has.
     """
@@ -509,7 +529,6 @@ def ranking_in(run: RunFile, metrics: Sequence[str], path: Path) -> str | None:
     """The ranking of whose pairs a file has labels; None for a file of anything else.
 
     Args:
-        run: The run.
         metrics: What is named; empty for nothing.
         path: The file. One that cannot be read is left to who reads it.
 
@@ -546,47 +565,25 @@ def read_pair_labels(
     """
     labels: Labels = {}
     judged = {one.key for one in pairs.judged}
-    read_verdicts(
-        path,
-        PAIR_COLUMNS,
-        PAIRS_NEEDED,
-        lambda row: _read_pair(run, pairs.name, judged, row, labels),
-    )
-    if not labels:
-        raise no_labels(path, "first, second or tie")
-    return [(pair, pairs.name, answer) for pair, answer in labels.values()]
 
-
-def _read_pair(
-    run: RunFile,
-    name: str,
-    judged: set[tuple[str, int, int, int]],
-    row: Mapping[str, str],
-    labels: Labels,
-) -> tuple[str, str] | None:
-    """Adds a row's label; what is wrong with it, and what to do, where it is none."""
-    text = row["verdict"].strip().lower()
-    if not text:
+    def read(row: Mapping[str, str], answer: PairAnswer) -> tuple[str, str] | None:
+        texts = row["item"].strip(), row["other"].strip()
+        places = f"{texts[0][:20]} and {texts[1][:20]}"
+        if row["metric"] not in (pairs.name, cell(pairs.name)):
+            return f"the ranking is {row['metric'][:80]!r}, not {pairs.name!r}", OTHER_RUN
+        first, second = map(place_in, texts)
+        if first is None or second is None:
+            return f"the run has no pair {places}", OTHER_RUN
+        pair = first, second
+        key = pair_keys(run, {unordered(pair): None}).get(unordered(pair))
+        if key is None or key[1] not in judged:
+            return f"the run has no compared pair {places}", OTHER_RUN
+        if other := _other_case(row, f"pair {places}", *key[1][:2]):
+            return other
+        if unordered(pair) in labels:
+            return f"pair {places} is listed twice", "Leave one of them."
+        labels[unordered(pair)] = pair, answer
         return None
-    answer = _ANSWERS.get(text)
-    if answer is None:
-        return f"the verdict is {text[:40]!r}", "Write first, second or tie, or leave it empty."
-    texts = row["item"].strip(), row["other"].strip()
-    places = f"{texts[0][:20]} and {texts[1][:20]}"
-    if row["metric"] not in (name, cell(name)):
-        return f"the ranking is {row['metric'][:80]!r}, not {name!r}", OTHER_RUN
-    # SQLite takes no integer of more than 64 bits.
-    if not all(one.isdecimal() and len(one) < 10 for one in texts):
-        return f"the run has no pair {places}", OTHER_RUN
-    pair = int(texts[0]), int(texts[1])
-    key = pair_keys(run, {unordered(pair): None}).get(unordered(pair))
-    if key is None or key[1] not in judged:
-        return f"the run has no compared pair {places}", OTHER_RUN
-    case, repeat = key[1][:2]
-    for column, own in (("case", case), ("repeat", str(repeat))):
-        if row.get(column) not in (None, "", own, cell(own)):
-            return f"pair {places} has {column} {own}, not {row[column][:80]!r}", OTHER_RUN
-    if unordered(pair) in labels:
-        return f"pair {places} is listed twice", "Leave one of them."
-    labels[unordered(pair)] = pair, answer
-    return None
+
+    read_verdicts(path, PAIR_COLUMNS, PAIRS_NEEDED, _ANSWERS, read)
+    return [(pair, pairs.name, answer) for pair, answer in labels.values()]

@@ -89,7 +89,6 @@ def draw_by_stratum(
     """Draws trials at random from each stratum of a column, and keeps the draw in the run file.
 
     Args:
-        run: The run.
         size: How many trials in all.
         seed: What the draw follows from.
         column: A key of the cases' metadata or a variable; `tags` for all tags of a case, `variant` for the variant.

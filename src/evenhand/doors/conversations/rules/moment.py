@@ -60,7 +60,6 @@ class SoFar:
     """What was said before a turn, as far as rules want to know. It is added to, so that a long talk stays cheap.
 
     Attributes:
-        contract: What the user is held to.
         known: Every piece (letters and digits without what is between) that the user may know.
         known_text: What it may know from the beginning, for comparison.
         agent_last: What the agent said last; empty for nothing yet.

@@ -27,7 +27,6 @@ class PrintedFile:
     """A file of Python.
 
     Attributes:
-        text: It.
         left: What of the config is not in it, and why.
         missing: What it cannot run without and does not have; empty for nothing.
     """

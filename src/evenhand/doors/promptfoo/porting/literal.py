@@ -19,7 +19,6 @@ class Bracketed(Record, frozen=True):
     Attributes:
         start: What stands before them, bracket included.
         items: They.
-        end: The closing bracket.
         call: They are arguments, which may all stand on the line after the bracket.
         text: They are pieces of one text, which is this where it has a line to itself; empty for anything else.
     """

@@ -33,8 +33,6 @@ class KeptTest(MutableRecord, kw_only=True):
         known: What tags are filled in from; None where that is known in the trial only.
         changes: What makes the variables of a trial; None where they are those of the case.
         templates: Fill in its tags.
-        variants: Where it is run.
-        repeats: How often.
     """
 
     case: Case

@@ -35,7 +35,6 @@ def prompt_code(
     """A prompt; None where its code cannot be named.
 
     Args:
-        name: What it is called.
         names: The variables that every case has, all of them text or whole numbers.
         plainly: Whether it may be a `Prompt`, which has nothing but plain tags.
         strict: Whether functions are called as promptfoo calls them.

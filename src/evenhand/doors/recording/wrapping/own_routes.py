@@ -141,7 +141,6 @@ class Incoming:
 
     Args:
         status: Its HTTP status.
-        headers: Its headers.
         listener: Who is told of it; None for nobody.
         started: When the request went out, by `time.perf_counter`.
     """

@@ -21,7 +21,6 @@ class Dialect(Record, frozen=True, kw_only=True):
     """One convention, in one version.
 
     Attributes:
-        name: What it is called.
         version: The version that the table was made from.
         signs: Attributes, or beginnings of them that end in a dot, one of which each of its spans has.
         kind: The attribute that says what a span is.

@@ -54,11 +54,8 @@ class AuditRequest(OfEvals, MutableRecord):
     """An audit of evals. Implements `evenhand.cli.run_and_report.Request`.
 
     Attributes:
-        asked: The evals.
-        options: How.
         audits: The cases, once they are examined without judges.
         runs: How many earlier runs were read.
-        audited: The plan of the evals.
     """
 
     asked: Asked

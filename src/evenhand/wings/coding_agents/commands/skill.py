@@ -200,7 +200,6 @@ class SkillEffect(Record, frozen=True):
     """A skill's effect.
 
     Attributes:
-        word: What the data say.
         comparison: With against without: how often all checks passed.
         others: The same for the share of checks, cost and latency, as far as they are known; None where none is.
         tasks: How many tasks there are.

@@ -38,7 +38,6 @@ def skill_plan(
     """The plan: tasks × with and without × repeats.
 
     Args:
-        skill: The skill.
         model: The model that answers; empty for an agent.
         agent: The command of an agent, which gets the prompt as its last argument; empty for a model.
         judge: Who judges; empty for the default.

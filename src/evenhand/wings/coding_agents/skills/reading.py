@@ -24,7 +24,6 @@ class SkillEval(Record, frozen=True):
 
     Attributes:
         id: What it is called; its place in the list, from 1, where it has no name.
-        prompt: What the agent is asked.
         checks: What a good answer does, a sentence each; at least one.
         files: What the agent is given, below the skill's folder.
     """
@@ -39,9 +38,6 @@ class Skill(Record, frozen=True):
     """A skill with its evals.
 
     Attributes:
-        name: What it is called.
-        folder: Where it is.
-        text: What SKILL.md says.
         evals: Its tasks, in the file's order.
         digest: Of all its files but the evals.
     """

@@ -16,28 +16,33 @@ from evenhand.analysis.reviews.drawing import (
     weights_of,
 )
 from evenhand.analysis.reviews.reviewed import (
-    VERDICTS,
-    Verdict,
     keep_review,
-    material_of,
     opened,
     review_document,
     review_lines,
     reviews_of,
     to_review,
 )
-from evenhand.analysis.trust.labels.sheet_rows import no_labels, read_verdicts, write_rows
+from evenhand.analysis.trust.labels.drawing import material_of
+from evenhand.analysis.trust.labels.sheet_rows import (
+    OTHER_RUN,
+    is_other_output,
+    place_in,
+    read_verdicts,
+    write_rows,
+)
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.label import user_name
-from evenhand.cli.labelling import QUIT, tell_fewer
+from evenhand.cli.labelling import KEYS, one_by_one, tell_fewer
 from evenhand.cli.options import file_option, flag, number_option, text_option
 from evenhand.cli.remote_run_names import RunName
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
-from evenhand.core.wording.spreadsheet_cells import as_text, cell
+from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, safe
 from evenhand.languages.documents.failures_yml import Codebook, NoteId, read_codebook
+from evenhand.store.labels.draw import VERDICTS, LabelledVerdict
 from evenhand.store.labels.label import LONGEST_AUTHOR, LONGEST_NOTE
 from evenhand.store.runfile import RunFile
 
@@ -179,7 +184,6 @@ def list_(runs: tuple[str, ...], book: Path, as_json: bool) -> int:
     return 0
 
 
-_KEYS: Mapping[str, Verdict] = {"p": "pass", "f": "fail"}
 _HELP = "p pass · f fail, then a note · s skip · u undo · q quit"
 
 
@@ -189,9 +193,7 @@ def review_in_terminal(
     """Shows one output after the other; how many were reviewed in the end.
 
     Args:
-        runs: The runs.
         left: What this person has to review, in this order.
-        author: The person.
         total: How many that person has or had to review in all.
 
     Raises:
@@ -203,43 +205,28 @@ def review_in_terminal(
             hint="Write them to a file instead: evenhand review notes --to notes.csv.",
         )
     by_id = {run.meta.id: run for run in runs}
-    waiting, done = list(left), list[NoteId]()
-    while waiting:
-        note = waiting[0]
-        run = by_id[note.run]
-        _show(run, note, total - len(waiting) + 1, total)
-        key = click.getchar().lower()
-        if key in _KEYS:
-            # Verdict and note are kept together: who is interrupted while writing sees this output again.
-            words = click.prompt("note", default="", show_default=False) if key == "f" else ""
-            keep_review(run.path, note.index, author, _KEYS[key], words.strip())
-            done.append(waiting.pop(0))
-        elif key == "s":
-            waiting.pop(0)
-        elif key == "u" and done:
-            last = done.pop()
-            keep_review(by_id[last.run].path, last.index, author, None)
-            waiting.insert(0, last)
-        elif key in QUIT:
-            break
-    return len(done)
 
+    def show(note: NoteId, place: str) -> None:
+        trial = by_id[note.run].trial(note.index)
+        click.echo(click.style(place, bold=True))
+        if trial is not None:
+            click.echo(f"\n{safe(material_of(trial), multiline=True)}\n")
+            click.echo(click.style("output", bold=True))
+            click.echo(f"{safe(as_text(trial.output), multiline=True)}\n")
+        click.echo(_HELP)
 
-def _show(run: RunFile, note: NoteId, number: int, total: int) -> None:
-    trial = run.trial(note.index)
-    click.clear()
-    click.echo(click.style(f"{number} of {total}", bold=True))
-    if trial is not None:
-        click.echo(f"\n{safe(material_of(trial), multiline=True)}\n")
-        click.echo(click.style("output", bold=True))
-        click.echo(f"{safe(as_text(trial.output), multiline=True)}\n")
-    click.echo(_HELP)
+    def keep(note: NoteId, verdict: LabelledVerdict | None) -> None:
+        # Verdict and note are kept together: who is interrupted while writing sees this output again.
+        words = click.prompt("note", default="", show_default=False) if verdict == "fail" else ""
+        keep_review(by_id[note.run].path, note.index, author, verdict, words.strip())
+
+    return len(one_by_one(list(left), total, show, KEYS, keep))
 
 
 COLUMNS = ("output_id", "case", "input", "output", "inclusion", "verdict", "note")
 NEEDED = ("output_id", "verdict")
 
-Reviewed = dict[NoteId, tuple[Verdict, str]]
+Reviewed = dict[NoteId, tuple[LabelledVerdict, str]]
 """What a file says of outputs: the verdict and the note of each."""
 
 
@@ -282,44 +269,38 @@ def read_sheet(runs: Sequence[RunFile], path: Path) -> Reviewed:
     """
     by_id = {run.meta.id: run for run in runs}
     reviewed: Reviewed = {}
-    read_verdicts(path, COLUMNS, NEEDED, lambda row: _read_row(by_id, row, reviewed))
-    if not reviewed:
-        raise no_labels(path, "pass or fail")
+    read_verdicts(
+        path,
+        COLUMNS,
+        NEEDED,
+        VERDICTS,
+        lambda row, verdict: _read_row(by_id, row, verdict, reviewed),
+    )
     return reviewed
 
 
 def _read_row(
-    runs: Mapping[str, RunFile], row: Mapping[str, str], reviewed: Reviewed
+    runs: Mapping[str, RunFile],
+    row: Mapping[str, str],
+    verdict: LabelledVerdict,
+    reviewed: Reviewed,
 ) -> tuple[str, str] | None:
     """Adds a row's review; what is wrong with it, and what to do, where it is none."""
-    text = (row.get("verdict") or "").strip().lower()
-    if not text:
-        return None
-    verdict = VERDICTS.get(text)
-    if verdict is None:
-        return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
     name = (row.get("output_id") or "").strip()
     run, _, index = name.rpartition(":")
     if not run and len(runs) == 1:  # a place alone, as people may write it where there is one run
         run = next(iter(runs))
-    # SQLite takes no integer of more than 64 bits.
-    known = run in runs and index.isdecimal() and len(index) < 10
-    trial = runs[run].trial(int(index)) if known else None
+    place = place_in(index)
+    trial = runs[run].trial(place) if run in runs and place is not None else None
     if trial is None:
-        return f"these runs have no output {name[:60]!r}", "Is it a draw of another run?"
-    output = as_text(trial.output)
-    # A spreadsheet changes white space.
-    if _words(row.get("output") or output) not in (_words(output), _words(str(cell(output)))):
-        return f"output {name} is different in this run", "Is it a draw of another run?"
+        return f"these runs have no output {name[:60]!r}", OTHER_RUN
+    if is_other_output(row, as_text(trial.output)):
+        return f"output {name} is different in this run", OTHER_RUN
     note = (row.get("note") or "").strip()
     if len(note) > LONGEST_NOTE:
         return f"the note has {len(note):,} characters", f"{LONGEST_NOTE:,} is the most."
-    key = NoteId(run, int(index))
+    key = NoteId(run, trial.index)
     if key in reviewed:
         return f"output {name} is listed twice", "Leave one of them."
     reviewed[key] = verdict, note
     return None
-
-
-def _words(text: str) -> list[str]:
-    return text.split()

@@ -37,7 +37,6 @@ class LoggedTask(Record, frozen=True, kw_only=True):
     """The samples of a file, and what the results beside it say of their task.
 
     Attributes:
-        task: Its name.
         path: The file of samples.
         samples: At least one.
         model: The model's name; empty where nothing says it.

@@ -28,7 +28,6 @@ class Check(Record, frozen=True):
         classes: What stands above it.
         imports: The names that it takes, by module.
         files: Files of its own, by path.
-        asks: It asks a model.
     """
 
     lines: str

@@ -23,7 +23,6 @@ class Criterion(Record, frozen=True):
     Attributes:
         name: What people call it: unlike that of any other grader of the eval.
         type: What the file says, such as "string_check".
-        part: The definition.
     """
 
     name: str
@@ -37,14 +36,7 @@ class Criterion(Record, frozen=True):
 
 
 class Definition(Record, frozen=True):
-    """An eval.
-
-    Attributes:
-        id: Its id.
-        name: What people call it.
-        criteria: Its graders, in their order.
-        part: The definition.
-    """
+    """An eval."""
 
     id: str
     name: str

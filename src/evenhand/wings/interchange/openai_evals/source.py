@@ -39,11 +39,8 @@ class Source(Record, frozen=True, kw_only=True):
     """What an eval set is made of, beside its graders.
 
     Attributes:
-        cases: The rows, each once.
         model: The id of the model to ask; empty where outputs are in the rows.
-        messages: What it is asked.
         reference: The field of the item that holds the messages, where they are not a template.
-        settings: How it is asked.
         run: The id of the run that all this is from; empty for none.
     """
 

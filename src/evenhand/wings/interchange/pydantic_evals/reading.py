@@ -250,7 +250,6 @@ class EvaluatorSpec(Record, frozen=True):
     """An evaluator.
 
     Attributes:
-        name: Its class.
         arguments: By name; the first argument, where it stands alone, is under an empty name.
         where: The file and the path inside it.
         written: As the file has it.

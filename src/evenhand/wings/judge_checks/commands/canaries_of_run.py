@@ -34,7 +34,6 @@ def record_of(count: float | None, project: int | None, *, saved: bool) -> dict[
     Args:
         count: What the command says; None for nothing.
         project: What pyproject.toml says.
-        saved: Whether the run is saved.
 
     Raises:
         UsageError: Canaries are wanted of a run that isn't saved.
@@ -145,7 +144,6 @@ class CanaryOptions(Record, frozen=True):
 
     Attributes:
         run: The id of the run.
-        file: The file of canaries.
         offline: Judges' answers come from offline.jsonl.
         most: So many canaries of each metric at most; None for all.
     """

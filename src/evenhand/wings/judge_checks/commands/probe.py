@@ -234,7 +234,6 @@ class ProbeOptions(Record, frozen=True):
 
     Attributes:
         run: The id of the run.
-        probing: What to probe.
         at_most: The false-pass rate that is accepted.
         offline: Judges' answers come from offline.jsonl.
     """

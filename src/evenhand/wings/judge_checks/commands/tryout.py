@@ -121,12 +121,7 @@ def try_variants(request: TryoutRequest, session: Session, *, dry_run: bool) -> 
 
 
 def continue_tryout(meta: RunMeta, file: Path, session: Session) -> int:
-    """Goes on with a tryout that is not finished, and prints what it came to.
-
-    Args:
-        meta: The tryout's own run.
-        file: Its file.
-    """
+    """Goes on with a tryout that is not finished, and prints what it came to."""
     if meta.status == "finished":
         return report_tryout(file, as_json=session.as_json)
     look_at_origin(meta, trust=session.trust)

@@ -108,9 +108,6 @@ def is_mlflow(to: str) -> bool:
 def push_runs_to_mlflow(files: Sequence[Path]) -> list[dict[str, Any]]:
     """Writes runs to a tracking server, and says on stderr where they are.
 
-    Args:
-        files: The runs' files.
-
     Returns:
         What was written, a row each: `run`, `experiment`, `mlflow_run`, `below`, `replaced`, `left_out`, `url`.
 

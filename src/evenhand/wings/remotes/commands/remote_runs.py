@@ -67,7 +67,6 @@ def fetch(remote: Remote, run: str, cache: Path) -> Path:
     """The file of the run that somebody means, on this machine; it can only be read.
 
     Args:
-        remote: Where it is.
         run: Its id, or the start of it; empty for the latest.
         cache: The folder that keeps what was fetched.
 

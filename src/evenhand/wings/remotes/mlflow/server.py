@@ -30,12 +30,10 @@ class MlflowRun(Record, frozen=True):
 
     Attributes:
         id: Its id there.
-        experiment: The id of its experiment.
         artifacts: Where its artifacts are; `mlflow-artifacts:` where the server takes them.
     """
 
     id: str
-    experiment: str
     artifacts: str
 
 
@@ -116,8 +114,6 @@ class MlflowServer(Record, frozen=True):
 
         Args:
             experiment: The id of its experiment.
-            name: What people call it.
-            tags: Its tags.
             started: Seconds since 1970.
         """
         body = {
@@ -127,7 +123,7 @@ class MlflowServer(Record, frozen=True):
             "tags": _pairs(tags),
         }
         about = (await self._post("runs/create", body))["run"]["info"]
-        return MlflowRun(str(about["run_id"]), experiment, str(about.get("artifact_uri") or ""))
+        return MlflowRun(str(about["run_id"]), str(about.get("artifact_uri") or ""))
 
     async def log(
         self, run: MlflowRun, metrics: Mapping[str, float], params: Mapping[str, str], at: float
@@ -135,9 +131,6 @@ class MlflowServer(Record, frozen=True):
         """Logs metrics and parameters, as many at a time as the server takes.
 
         Args:
-            run: The run.
-            metrics: By name.
-            params: By name.
             at: Seconds since 1970.
         """
         moment = round(at * 1000)
@@ -169,8 +162,6 @@ class MlflowServer(Record, frozen=True):
 
         Args:
             run: The run, whose artifacts the server takes.
-            name: The file's name.
-            data: What is in it.
             kind: Its MIME type.
 
         Raises:

@@ -66,8 +66,6 @@ async def push_to_mlflow(
     """Writes a run to a tracking server.
 
     Args:
-        file: The run's file.
-        server: The server.
         experiment: The name of the experiment; by default the run's title.
         page: Makes the report that is kept as report.html; by default a short one, without scripts.
 

@@ -155,9 +155,7 @@ class DatasetReview:
     """A dataset that was drawn from a run's traces, and is reviewed.
 
     Args:
-        run: The run's file.
         drawn: What was drawn from it.
-        to: The dataset's file.
     """
 
     def __init__(self, run: Path, drawn: DrawnCases, to: Path) -> None:
