@@ -1,4 +1,8 @@
-"""Which code is the user's own, not Python's, an installed package's or ours; its running line, and its syntax."""
+"""Which code is the user's own, not Python's, an installed package's or ours; its running line, and its syntax.
+
+Modules that a function imports while it runs count from the beginning, whether or not a trial gets that far: they are
+looked for where Python would look, and nothing is imported for it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType, ModuleType
 
@@ -47,6 +53,9 @@ def is_own(file: str) -> bool:
 
 _UNSAID = frozenset({"annotation", "returns", "type_comment", "kind", "ctx", "type_params"})
 _Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_INDENTED = rb"(?m)^[ \t]+(?:import|from)\s"
+_PACKAGE = "__init__.py"
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _others: dict[str, ModuleType] = {}
 """Imported modules that are not the user's own. A process has thousands, which are gone through for each run."""
 
@@ -60,6 +69,102 @@ def users_files() -> Iterator[tuple[str, str]]:
             yield name, file
         else:
             _others[name] = module
+
+
+def imported_later(modules: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The name and the file of each module of the user's that functions of these import, and of what those import.
+
+    Args:
+        modules: The name and the file of each module that is imported.
+    """
+    waiting = [(name, file, True) for name, file in modules]
+    known = {name for name, _, _ in waiting}
+    while waiting:
+        importer, file, is_loaded = waiting.pop()
+        for module, level, parts in _imports(file, is_loaded):
+            name = absolute_name(module, level, package_of(importer, file))
+            for each in (*_above(name), *(f"{name}.{part}" for part in parts)):
+                if each in known:
+                    continue
+                known.add(each)
+                if path := file_of_module(each):
+                    yield each, path
+                    waiting.append((each, path, False))
+
+
+def file_of_module(name: str) -> str:
+    """The file of a module that is the user's own; empty for any other, and for none."""
+    if name in sys.modules:
+        return users_file(sys.modules[name])
+    spec = _spec_of(name)
+    file = spec.origin if spec is not None and spec.has_location else None
+    return file if file is not None and file.endswith(".py") and is_own(file) else ""
+
+
+def _spec_of(name: str) -> ModuleSpec | None:
+    """Where a module would be imported from. Nothing is imported."""
+    above = name.rpartition(".")[0]
+    try:
+        if not above:
+            return None if name in sys.stdlib_module_names else find_spec(name)
+        places = _places_of(above)
+        return PathFinder.find_spec(name, places) if places else None
+    except (
+        ImportError,
+        AttributeError,
+        ValueError,
+    ):  # such as of a module that was put there by hand
+        return None
+
+
+def _places_of(package: str) -> Sequence[str]:
+    loaded = sys.modules.get(package)
+    if loaded is not None:
+        return list(getattr(loaded, "__path__", ()))
+    spec = _spec_of(package)
+    return list(spec.submodule_search_locations or ()) if spec is not None else ()
+
+
+def _imports(file: str, is_loaded: bool) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
+    """What a file imports; of one that is loaded, within functions alone."""
+    try:
+        status = Path(file).stat()
+        return _imports_of(file, is_loaded, (status.st_mtime_ns, status.st_size))
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+
+
+@lru_cache(maxsize=4096)
+def _imports_of(
+    file: str, is_loaded: bool, stamp: tuple[int, int]
+) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
+    del stamp  # so that a file that was written is read again
+    content = Path(file).read_bytes()
+    if is_loaded and re.search(_INDENTED, content) is None:  # most files, which needn't be parsed
+        return ()
+    tree = ast.parse(content)
+    roots = [one for one in ast.walk(tree) if isinstance(one, _Function)] if is_loaded else [tree]
+    return tuple(dict.fromkeys(one for root in roots for one in imported_names(root)))
+
+
+def package_of(name: str, file: str) -> str:
+    """The package whose names a module may import by dots."""
+    return name if Path(file).name == _PACKAGE else name.rpartition(".")[0]
+
+
+def absolute_name(module: str, level: int, package: str) -> str:
+    """The whole name of a module, as an import of a package writes it."""
+    if not level:
+        return module
+    base = package.rsplit(".", level - 1)[0]
+    return f"{base}.{module}".strip(".")
+
+
+def _above(name: str) -> Iterator[str]:
+    """A module's name, and those of the packages that it is in: their own code is run as well."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
 
 
 def imported_names(tree: ast.AST) -> Iterator[tuple[str, int, tuple[str, ...]]]:

@@ -340,7 +340,8 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
         parts.append(count(totals.calls, "call") + replayed)
         if totals.tokens_in or totals.tokens_out:
             parts.append(tokens(totals.tokens_in, totals.tokens_out))
-    parts += [] if run.alive else _other_calls(run, totals)
+    if run.meta.finished_at is not None or not run.alive:
+        parts += _other_calls(run, totals)
     if totals.calls or spend.calls:
         saved = _saved(run, totals)
         without = f", {money(saved)} saved" if saved else ""

@@ -28,10 +28,9 @@ from msgspec import field
 
 from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
-from evenhand.core.later_imports import file_of_module
 from evenhand.core.record import Record
 from evenhand.core.source_code import FORM
-from evenhand.core.users_code import bound_names, is_own, text_of_node, users_frame
+from evenhand.core.users_code import bound_names, file_of_module, is_own, text_of_node, users_frame
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
     called_name,
