@@ -260,7 +260,11 @@ def test_conditions_consist_of_what_an_eval_imports_in_its_body(
     ):
         folder = tmp_path / name
         (folder / "late_desk").mkdir(parents=True)
-        for file, text in (("late_limits", LIMITS), ("late_desk/checks", PLAIN), ("late_desk/__init__", "")):
+        for file, text in (
+            ("late_limits", LIMITS),
+            ("late_desk/checks", PLAIN),
+            ("late_desk/__init__", ""),
+        ):
             (folder / f"{file}.py").write_text(edit(text) if edit else text.replace(before, after))
         (folder / "a_evals.py").write_text(WITHIN)
         with monkeypatch.context() as patch:
