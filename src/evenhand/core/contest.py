@@ -30,7 +30,7 @@ class Unsettled(Record, frozen=True):
 
 
 class Referee(Protocol):
-    """A question asked of several outputs of one case. `str()` of it is the label that people read."""
+    """A question asked of several outputs of one case. Its label is that of a scorer: its own `str()`, or its class."""
 
     def compare(
         self, contestants: Sequence[TrialResult], trial: Trial

@@ -26,6 +26,7 @@ from evenhand.core.plan import PlannedTrial
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.core.traits import label_of
 from evenhand.engine.backing import RunJournal
 from evenhand.engine.capture import current
 from evenhand.engine.outcome import (
@@ -205,14 +206,14 @@ async def _compared(
     referee: Referee, contestants: Sequence[TrialResult], contest: Contest, trial: LiveTrial
 ) -> Sequence[Outcome]:
     """The outcome of each contestant by one referee. What goes wrong is an error for all of them."""
-    expected = Expectation(None, _RefereeName(str(referee)))
+    expected = Expectation(None, _RefereeName(label_of(referee)))
     try:
         if len(contestants) < 2:
             raise _alone(referee, contest)
         scores = await referee.compare(contestants, trial)
         if len(scores) != len(contestants):
             raise CodeError(
-                f"{referee} gave {len(scores)} scores for {len(contestants)} outputs",
+                f"{label_of(referee)} gave {len(scores)} scores for {len(contestants)} outputs",
                 hint="Return one for each, in their order.",
             )
         return [_outcome(expected, score) for score in scores]
@@ -230,10 +231,12 @@ def _outcome(expected: Expectation, score: Score | Unsettled) -> Outcome:
 def _alone(referee: Referee, contest: Contest) -> ScoreError:
     if contest.size == 1:
         return ScoreError(
-            f"{referee} compares the outputs of several variants, and there is one",
+            f"{label_of(referee)} compares the outputs of several variants, and there is one",
             hint="Add a prompt or a provider.",
         )
-    return ScoreError(f"{referee} has nothing to compare: the other variants have no output")
+    return ScoreError(
+        f"{label_of(referee)} has nothing to compare: the other variants have no output"
+    )
 
 
 class _RefereeName(Record, frozen=True):

@@ -213,7 +213,7 @@ RUN_MIGRATIONS = (
     -- How a draw was made of which some trials were likelier than others. Within a stratum all were equally likely.
     create table if not exists design (
         draw        integer primary key references draw (id),
-        design      text not null,      -- active, equal, proportional, failures
+        design      text not null,      -- active, equal, proportional, failures; uniform of an unfinished run
         column_name blob not null,      -- the column of the cases that the strata are of, as JSON; empty for none
         strata      blob not null       -- a JSON list: name, drawn, inclusion, and the places of all its trials
     );

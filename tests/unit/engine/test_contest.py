@@ -102,6 +102,21 @@ async def test_a_case_is_compared_once_all_its_columns_are_done(tmp_path: Path, 
     assert [o.name for o in trials[0].outcomes] == ["longest"]
 
 
+class Shortest:
+    """The shortest output wins."""
+
+    async def compare(self, contestants: Sequence[TrialResult], trial: Trial) -> Sequence[Score]:
+        least = min(len(str(c.output)) for c in contestants)
+        return [check(len(str(c.output)) == least, "shortest?") for c in contestants]
+
+
+async def test_what_compares_has_one_label_in_every_run(tmp_path: Path):
+    """Python's own text of an object has its address in it: no two runs would have expected the same."""
+    plan = example(1, answering({0: "x", 1: "xx"}), variants=THREE[:2], referees=[Shortest()])
+    _, trials = await ran(plan, tmp_path)
+    assert [[o.name for o in t.outcomes] for t in trials] == [["Shortest"]] * 2
+
+
 async def test_outcomes_of_a_contest_stand_after_a_trials_own(tmp_path: Path):
     """Who failed before stays failed when it wins."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.runs import Make
-from tests.unit.render.test_judge_trust import a_run
+from tests.unit.render.test_judge_trust import ONE, a_run, judge_call
 
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.calibration import WEIGHTED, calibrate
@@ -23,6 +24,8 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.render.calibration_text import calibration_lines
 from evenhand.stats.agreement import kappa
+from evenhand.store.journal import Journal
+from evenhand.store.labels.draw import Draw
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.labels.stored_labels import append_labels
@@ -228,3 +231,67 @@ async def test_failure_codes_are_weighted_too(make_run: Make):
     assert code.share is not None
     assert code.share.value == pytest.approx(0.2)
     assert code.drawn / code.labelled > 0.25
+
+
+async def resumed(run: RunFile, trials: Sequence[TrialResult]) -> RunFile:
+    """The run with these trials as well."""
+    journal = Journal.reopen(run.path)
+    for trial in trials:
+        await journal.settle(trial)
+    await journal.finish("finished")
+    return RunFile.open(run.path)
+
+
+@pytest.mark.parametrize("how", ["uniform", "active", "equal"])
+async def test_labels_say_nothing_of_what_was_judged_after_the_draw(make_run: Make, how: str):
+    """As a run was resumed: none of it could be drawn. Of what there was, they say what labels of a draw say."""
+    whole = list((await a_run(make_run, 200, change=unsure)).trials())
+    asked = {"planned": 200, "status": "interrupted", "calls": [judge_call()]}
+    run = await make_run(whole[:100], ONE, **asked)
+    draws: dict[str, Callable[[RunFile], Draw]] = {
+        "uniform": lambda r: draw(r, 50, 1),
+        "active": lambda r: draw_unsure(r, 50, 1),
+        "equal": lambda r: draw_by_stratum(r, 50, 1, "topic", equal=True),
+    }
+    run = labelled(run, draws[how](run).places)
+    (before,) = calibrate(run).judges
+    assert before.corrected is not None
+    assert (WEIGHTED in before.warnings) is (how != "uniform")
+    run = await resumed(run, whole[100:])
+    (judge,) = calibrate(run).judges
+    assert (judge.verdict, judge.corrected) == ("no verdict", None)
+    assert "judged after the labels were drawn" in judge.why
+    assert judged_rates(run)[0].corrected is None
+    (decided,) = selective_verdicts(run, 0.3).values()
+    assert decided.accepted == 0
+
+
+async def test_a_draw_of_the_rest_makes_labels_of_an_unfinished_run_count_again(make_run: Make):
+    """Each label counts by how likely its output was to be drawn: the first 100 were drawn from twice."""
+    whole = list((await a_run(make_run, 200, change=unsure)).trials())
+    run = await make_run(whole[:100], ONE, planned=200, status="interrupted")
+    first = draw(run, 50, seed=1).places
+    run = await resumed(run, whole[100:])
+    second = draw(run, 60, seed=2).places
+    run = labelled(run, first + second)
+    (judge,) = calibrate(run).judges
+    assert judge.corrected is not None
+    assert judge.corrected.low < sum(map(people, range(200))) / 200 < judge.corrected.high
+    assert WEIGHTED in judge.warnings
+    early = sum(place < 100 for place in second)
+    for item in drawn_items(run, run.draws()):
+        share = (50 + early) / 100 if item.trial.index < 100 else (60 - early) / 100
+        assert item.inclusion == share
+
+
+async def test_an_unfinished_run_that_nobody_resumes_has_uniform_draws(make_run: Make):
+    """All that there is could be drawn: also where some of it has no verdict of a judge."""
+    whole = list((await a_run(make_run, 120, change=unsure)).trials())
+    whole[3] = replace(whole[3], outcomes=())
+    run = await make_run(whole[:100], ONE, planned=200, status="interrupted")
+    places = draw(run, 50, seed=1).places
+    run = labelled(run, places)
+    assert [one.strata for one in run.draws()] == [()]
+    (judge,) = calibrate(run).judges
+    assert judge.corrected is not None
+    assert WEIGHTED not in judge.warnings

@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
-from evenhand.analysis.trust.judgements.strata import Key, strata_of, uneven, weights
+from evenhand.analysis.trust.judgements.strata import (
+    Key,
+    is_undrawn,
+    strata_of,
+    uneven,
+    weights,
+)
 from evenhand.analysis.trust.labelled_cases import case_labels, effects_of
 from evenhand.analysis.trust.probabilities import (
     ProbabilityCalibration,
@@ -110,6 +118,15 @@ def agreement(
         people: People's on drawn items.
     """
     v = verdicts_of(metric.items, people)
+    agrees = _agreement(metric, people, draws, v)
+    if v.labels and is_undrawn(draws, metric.metric, metric.items):
+        return replace(agrees, random_p=0.0)
+    return agrees
+
+
+def _agreement(
+    metric: JudgedMetric, people: Mapping[Item, bool], draws: Sequence[Draw], v: Verdicts
+) -> Agreement:
     # Outputs that were likelier to be drawn would count for too much: each label is weighted.
     if v.labels and uneven(draws, metric.metric):
         return _of_strata(metric, people, v, strata_of(draws, metric.metric))

@@ -158,13 +158,21 @@ def judge_of_pairs(run: RunFile, pairs: ComparedPairs) -> JudgedMetric:
     )
 
 
-def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTrust:
-    """Whether the judge of a ranking can be used, and what people would have found."""
+def trust_in(
+    pairs: ComparedPairs, labels: Sequence[LabelledPair], *, undrawn: bool = False
+) -> RankingTrust:
+    """Whether the judge of a ranking can be used, and what people would have found.
+
+    Args:
+        pairs: What the judge compared.
+        labels: What people say of drawn pairs.
+        undrawn: Some pairs could not be drawn.
+    """
     try:
         raw = judges_chances(pairs, connected(pairs.answers)[0])
     except (NotEstimable, IndexError):
         raw = None
-    random_p = _random_p(pairs, labels, raw) if labels else None
+    random_p = None if not labels else 0.0 if undrawn else _random_p(pairs, labels, raw)
     if refusal := _refusal(pairs, labels, random_p):
         return RankingTrust("no verdict", refusal, raw, None, random_p)
     same, opposite, decided = _sides(labels)
@@ -256,7 +264,7 @@ def _calibrated(
         model=pairs.model,
         pairs=len(pairs.judged),
         labels=labels,
-        trust=trust_in(pairs, labels.pairs),
+        trust=trust_in(pairs, labels.pairs, undrawn=labels.undrawn),
         agreement=share_of([(one.people.cluster, _agree(one)) for one in labels.pairs])
         if labels.pairs
         else None,

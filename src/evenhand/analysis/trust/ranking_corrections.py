@@ -128,7 +128,7 @@ def _by_labels(run: RunFile, pairs: ComparedPairs) -> RankingCorrection | None:
     labels = ranking_labels(run, pairs)
     if not labels.pairs:
         return None
-    trust = trust_in(pairs, labels.pairs)
+    trust = trust_in(pairs, labels.pairs, undrawn=labels.undrawn)
     return RankingCorrection(
         status="fresh",
         corrected=trust.corrected,

@@ -23,7 +23,12 @@ from evenhand.analysis.trust.calibration_document import (
 )
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean
-from evenhand.analysis.trust.judgements.strata import Key, drawn_within_strata, strata_of
+from evenhand.analysis.trust.judgements.strata import (
+    Key,
+    drawn_within_strata,
+    is_undrawn,
+    strata_of,
+)
 from evenhand.analysis.trust.labelled_cases import case_of, few_cases, rows_of_scores
 from evenhand.analysis.trust.trust_rules import UNLIKELY, estimate_row
 from evenhand.core.record import Record
@@ -208,6 +213,8 @@ def calibrate_scores(
             for own in strata.values()
         ]
     )
+    if is_undrawn(draws, metric.metric, items):
+        random_p = 0.0
     pairs, weights = _pairs(strata, people)
     whole = _corrected(strata, people, scale)
     return ScoreCalibration(

@@ -61,11 +61,14 @@ def too_little(labels: int, random_p: float | None, judged: str) -> str:
     """Why labels don't suffice for a verdict; empty where they may.
 
     Args:
-        random_p: How likely a random draw would be to look like them; None without labels.
+        random_p: How likely a random draw would be to look like them: 0 where some could not be drawn, None without
+            labels.
         judged: What was done with what they are drawn of: `judged`.
     """
     if not labels:
         return f"nobody has labelled a random draw of what the judge {judged}"
+    if random_p == 0:
+        return f"some was {judged} after the labels were drawn: draw from that, too (`evenhand label --draw`)"
     if random_p is not None and random_p < UNLIKELY:
         return (
             f"the labels are not a random draw of what was {judged}: a random draw would look like this once in "

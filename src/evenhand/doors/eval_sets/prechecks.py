@@ -23,7 +23,7 @@ from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.traits import reading, traits_of
+from evenhand.core.traits import label_of, reading, traits_of
 from evenhand.doors.eval_sets.bounds import (
     misspelt,
     of_expect,
@@ -224,7 +224,7 @@ def _who_compares(evals: EvalSet, models: EvalSetRoster) -> Iterator[Problem]:
         written = judge if isinstance(judge, (str, Mapping)) else None
         wrong = models.wrong(written) if written is not None else None
         if judge is None and not models.judged:
-            what = f"{referee} wants a judge, and no judge is named"
+            what = f"{label_of(referee)} wants a judge, and no judge is named"
             yield Problem(*place, 0, what, NAME_A_JUDGE)
         elif wrong is not None:
             yield Problem(*place, 0, wrong.message, wrong.hint)

@@ -46,7 +46,8 @@ class Draw(Record, frozen=True, kw_only=True):
         places: The drawn trials' places in the plan, in the order in which they were drawn.
         design: How likely each was to be drawn.
         by: The column of the cases that the strata are of; empty for none.
-        strata: What was drawn from, where some trials were likelier than others; empty for a uniform draw.
+        strata: What was drawn from, where some trials were likelier than others; empty for a uniform draw of all. Where
+            trials were settled since, a uniform draw has strata, too: what it was drawn from, and what else there was.
     """
 
     number: int

@@ -234,8 +234,20 @@ class LabelledDraws(ReadsRun):
                 )
             }
             draws: list[Draw] = []
+            decided = (
+                {
+                    place
+                    for (place,) in self._run.db.execute(
+                        "select idx from latest where outcome != 'error'"
+                    )
+                }
+                if any(design == "uniform" for design, _, _ in designs.values())
+                else set[int]()
+            )
             for number, at, seed, metrics, population, places in self._rows("draw", columns):
                 design, by, strata = designs.get(number, ("uniform", "", []))
+                if design == "uniform" and decided <= {i for one in strata for i in one.places}:
+                    strata = []  # it was drawn from all that there are
                 draws.append(
                     Draw(
                         number=number,

@@ -227,9 +227,9 @@ def stated(expect, text):
 
 WITHIN = """
 async def answers(case, expect):
-    from limits import MOST
-    from desk import checks
-    import limits as bounds
+    from late_limits import MOST
+    from late_desk import checks
+    import late_limits as bounds
     output = case.input
     expect(len(output) < MOST, "is short")
     expect(len(output) > bounds.LEAST, "is long")
@@ -259,8 +259,12 @@ def test_conditions_consist_of_what_an_eval_imports_in_its_body(
         ("edited", None),
     ):
         folder = tmp_path / name
-        (folder / "desk").mkdir(parents=True)
-        for file, text in (("limits", LIMITS), ("desk/checks", PLAIN), ("desk/__init__", "")):
+        (folder / "late_desk").mkdir(parents=True)
+        for file, text in (
+            ("late_limits", LIMITS),
+            ("late_desk/checks", PLAIN),
+            ("late_desk/__init__", ""),
+        ):
             (folder / f"{file}.py").write_text(edit(text) if edit else text.replace(before, after))
         (folder / "a_evals.py").write_text(WITHIN)
         with monkeypatch.context() as patch:

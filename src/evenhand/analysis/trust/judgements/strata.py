@@ -31,6 +31,15 @@ def uneven(draws: Sequence[Draw], metric: str) -> list[Draw]:
     return [draw for draw in draws if draw.strata and together & set(draw.metrics)]
 
 
+def is_undrawn(draws: Sequence[Draw], metric: str, items: Sequence[Item]) -> bool:
+    """Whether some items could not be drawn, as they were judged after the draws: labels say nothing of these."""
+    of = [draw for draw in draws if metric in draw.metrics]
+    if not all(draw.strata for draw in of):
+        return False
+    places = _every(of)
+    return bool(of) and any(item.index not in places for item in items)
+
+
 def strata_of(draws: Sequence[Draw], metric: str) -> Callable[[int], Key]:
     """Says of a place in the plan of which stratum it is; all are of the same one where every draw is uniform."""
     stratum: list[dict[int, int]] = [
@@ -64,7 +73,11 @@ def inclusions(draws: Sequence[Draw], metric: str) -> Callable[[int], float]:
         population = max((draw.population for draw in of), default=1)
         return lambda _: drawn / population
     key = strata_of(draws, metric)
-    sizes = Counter(key(place) for place in _every(others))
+    every = _every(others)
+    sizes = Counter(map(key, every))
+    # What was judged after an earlier draw is of none of its strata.
+    rest = max((draw.population for draw in of if not draw.strata), default=0) - len(every)
+    sizes[tuple(-1 for _ in others)] += max(0, rest)
     taken = Counter(key(place) for draw in of for place in draw.places)
     # Labels of an earlier draw may make more of a stratum than the later one drew from.
     return lambda place: taken[key(place)] / max(1, sizes[key(place)], taken[key(place)])

@@ -238,7 +238,9 @@ def _draws(
         if len(mine) != len(population) or set(mine) != population:
             # How likely an output was to be drawn follows from all draws together.
             return []
-        strata = [replace(s, places=tuple(pairs[i] for i in s.places)) for s in draw.strata]
+        strata = [
+            replace(s, places=tuple(pairs[i] for i in s.places if i in pairs)) for s in draw.strata
+        ]
         places = tuple(pairs[i] for i in draw.places)
         draws.append(replace(draw, metrics=tuple(names), places=places, strata=tuple(strata)))
     return draws

@@ -22,7 +22,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count
-from evenhand.store.labels.draw import REVIEW, Design, Draw, MetricLabel
+from evenhand.store.labels.draw import REVIEW, Design, Draw, MetricLabel, Stratum
 from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.runfile import RunFile
 
@@ -158,10 +158,22 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
     if not left:
         raise all_drawn(count(len(places), "judged trial"))
     chosen = random.Random(seed).sample(left, min(size, len(left)))  # noqa: S311 (a draw that can be repeated)
-    add_draw(run.path, seed, names, len(places), chosen, known=draws)
+    strata = _strata_of_unfinished(run, places, len(chosen), len(left))
+    add_draw(run.path, seed, names, len(places), chosen, strata=strata, known=draws)
     # The open run file doesn't see what was written after it.
     with RunFile.open(run.path) as again:
         return again.draws()[-1]
+
+
+def _strata_of_unfinished(
+    run: RunFile, places: Sequence[int], drawn: int, left: int
+) -> list[Stratum]:
+    """What a draw of all that is judged was from, where `resume` may add to it; none for a run that is complete."""
+    others = {trial.index for trial in run.trials() if trial.outcome != "error"} - {*places}
+    if len(others) + len(places) >= run.meta.planned:
+        return []
+    judged = Stratum("judged by then", drawn, drawn / left, tuple(places))
+    return [judged, Stratum("settled by then", 0, 0.0, tuple(sorted(others)))]
 
 
 _ENOUGH = 1_000

@@ -29,6 +29,7 @@ class RankingLabels(Record, frozen=True):
         people: Agreement beyond chance between people who labelled the same pairs, those on which they are split among
             them; None with fewer than two.
         shared: How many pairs two or more people labelled.
+        undrawn: Some pairs were compared after a draw, and could not be drawn.
     """
 
     pairs: Sequence[LabelledPair] = ()
@@ -37,6 +38,7 @@ class RankingLabels(Record, frozen=True):
     labelled_at: float | None = None
     people: float | None = None
     shared: int = 0
+    undrawn: bool = False
 
 
 def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
@@ -72,7 +74,15 @@ def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
         answered.append(LabelledPair(Comparison(known.unit, first, second, answer), known.judge))
         at += [label.at for label in by_author.values()]
     shared = sum(len(each) > 1 for each in sides)
-    return RankingLabels(answered, unused, split, max(at, default=None), alpha(sides), shared)
+    return RankingLabels(
+        pairs=answered,
+        unused=unused,
+        split=split,
+        labelled_at=max(at, default=None),
+        people=alpha(sides),
+        shared=shared,
+        undrawn=any(draw.population < len(pairs.judged) for draw in draws),
+    )
 
 
 def pair_keys(

@@ -32,6 +32,7 @@ from evenhand.core.score import Outcome
 from evenhand.render.calibration_text import calibration_lines
 from evenhand.render.document import document
 from evenhand.render.judged_rates import judged_lines
+from evenhand.store.journal import Journal
 from evenhand.store.labels.draw import PairAnswer, unordered
 from evenhand.store.labels.stored_draws import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile
@@ -73,6 +74,23 @@ def better(order: Sequence[int]) -> Callable[[DrawnPair], PairAnswer]:
         return "first" if first is usual else "second"
 
     return answer
+
+
+async def test_labels_of_pairs_say_nothing_of_what_was_compared_after_the_draw(make_run: Make):
+    """As a run was resumed: none of it could be drawn."""
+    trials = drawn(90, STRENGTHS)
+    run = await make_run(trials[:180], VARIANTS[:3], planned=270, status="interrupted")
+    run = label(run, 90, better([0, 1, 2]))
+    (before,) = calibrate(run).rankings
+    assert before.trust.corrected is not None
+    journal = Journal.reopen(run.path)
+    for trial in trials[180:]:
+        await journal.settle(trial)
+    await journal.finish("finished")
+    run = reopened(run)
+    (ranking,) = calibrate(run).rankings
+    assert (ranking.trust.verdict, ranking.trust.corrected) == ("no verdict", None)
+    assert "compared after the labels were drawn" in ranking.trust.why
 
 
 async def test_a_draw_of_pairs_is_kept_with_its_seed_and_shows_either_output_first(make_run: Make):
