@@ -20,6 +20,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -30,7 +31,7 @@ from msgspec import field
 from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
-from evenhand.core.source_code import FORM
+from evenhand.core.source_code import FORM, imported_text, kept_text
 from evenhand.core.users_code import text_of_node, users_file, users_files, users_frame
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
@@ -84,7 +85,11 @@ def conditions_of(eval_: Eval) -> Conditions:
 
     The file is read once for an eval that was loaded, so that an edit in the middle of a run makes no difference.
     """
-    return _read_conditions(eval_.path, eval_.first, eval_.last)
+    function = inspect.unwrap(eval_.function)
+    code = function.__code__ if isinstance(function, FunctionType) else None
+    here = code is not None and Path(code.co_filename) == eval_.path
+    text = imported_text(code) if code is not None and here else kept_text(str(eval_.path))
+    return _read_conditions(text, eval_.path, eval_.first, eval_.last)
 
 
 def conditions_in(test: Callable[..., object]) -> Conditions:
@@ -117,7 +122,7 @@ class _Loaded:
 
 @lru_cache(maxsize=1024)
 def _conditions_in(loaded: _Loaded) -> Conditions:
-    return _read_conditions(*_lines(loaded.code))
+    return _read_conditions(imported_text(loaded.code), *_lines(loaded.code))
 
 
 def _lines(code: CodeType) -> tuple[Path, int, int]:
@@ -126,16 +131,20 @@ def _lines(code: CodeType) -> tuple[Path, int, int]:
     return Path(code.co_filename), code.co_firstlineno, last
 
 
-def _read_conditions(path: Path, first: int, last: int, *, alone: bool = False) -> Conditions:
+def _read_conditions(text: str, path: Path, first: int, last: int) -> Conditions:
     try:
-        return _source(path, path.read_bytes(), alone).conditions(first, last)
-    except (OSError, SyntaxError, ValueError, RecursionError):
+        return _source(path, text).conditions(first, last)
+    except (SyntaxError, ValueError, RecursionError):
         return Conditions()
 
 
 @lru_cache(maxsize=16)  # a file may have many evals
-def _source(path: Path, content: bytes, alone: bool) -> _Source:
-    return _Source(ast.parse(content), path, alone=alone)
+def _source(path: Path, text: str) -> _Source:
+    return _Source(ast.parse(text), path)
+
+
+_within: ContextVar[tuple[CodeType, ...]] = ContextVar("evenhand_asserting", default=())
+"""The functions of other modules that are being looked into: each may call one that leads back to it."""
 
 
 class _Source:
@@ -144,11 +153,10 @@ class _Source:
     Args:
         tree: Its code.
         path: The file.
-        alone: Whether what functions of other modules assert is left out.
     """
 
-    def __init__(self, tree: ast.Module, path: Path, *, alone: bool) -> None:
-        self._tree, self._path, self._alone = tree, path, alone
+    def __init__(self, tree: ast.Module, path: Path) -> None:
+        self._tree, self._path = tree, path
         self.statements: defaultdict[str, list[ast.stmt]] = defaultdict(list)
         self.application = set[str]()
         """Names from modules that are neither ours nor Python's, and those of the file that call them."""
@@ -185,8 +193,8 @@ class _Source:
         if not file or not name:
             return ""
         try:
-            source = _source(Path(file), Path(file).read_bytes(), True)
-        except (OSError, SyntaxError, ValueError, RecursionError):
+            source = _source(Path(file), kept_text(file))
+        except (SyntaxError, ValueError, RecursionError):
             return ""
         if name in source.imported:
             return source.constant(ast.Name(name, ast.Load()))
@@ -195,16 +203,37 @@ class _Source:
 
     def asserted_elsewhere(self, node: ast.AST) -> str:
         """A digest of what a function of another module asserts, if this is a statement that only calls it."""
-        if self._alone or not isinstance(node, ast.Expr):
+        called = _called_alone(node)
+        if called is None:
             return ""
-        called = node.value.value if isinstance(node.value, ast.Await) else node.value
-        if not isinstance(called, ast.Call):
-            return ""
-        module, name = self._place(called.func)
+        module, name = self._place(called)
         function = vars(module).get(name) if module is not None and users_file(module) else None
         if not isinstance(function, FunctionType):
             return ""
-        return _read_conditions(*_lines(function.__code__), alone=True).asserts
+        code, around = function.__code__, _within.get()
+        if any(one is code for one in around):
+            return ""
+        token = _within.set((*around, code))
+        try:
+            return _read_conditions(imported_text(code), *_lines(code)).asserts
+        finally:
+            _within.reset(token)
+
+    def _leads_to_asserts(self, statement: ast.stmt, around: frozenset[str] = frozenset()) -> bool:
+        """Whether a function expects or asserts something, or has others that are only called do so."""
+        if not isinstance(statement, _Function) or statement.name in around:
+            return False
+        around |= {statement.name}
+        return (
+            _expects(statement)
+            or any(
+                self._leads_to_asserts(one, around)
+                for node in ast.walk(statement)
+                if isinstance(called := _called_alone(node), ast.Name)
+                for one in self.statements.get(called.id, ())
+            )
+            or any(map(self.asserted_elsewhere, ast.walk(statement)))
+        )
 
     def _place(self, node: ast.AST) -> tuple[ModuleType | None, str]:
         """The module that this names something in, and its name there; no module for what isn't imported."""
@@ -243,7 +272,7 @@ class _Source:
                     for label, nodes in (*_expected(function), *_asserted(function, self)):
                         parts[label].append(code.text(nodes, label.names))
             for name in _names([statement]):
-                waiting += [one for one in self.statements.get(name, ()) if _expects(one)]
+                waiting += filter(self._leads_to_asserts, self.statements.get(name, ()))
         digests = {label: _digest(sorted(set(texts))) for label, texts in parts.items()}
         # What is given `expect` under another name has none of these: any of it may be the condition.
         there = [f for one in own for f in ast.walk(one) if isinstance(f, _Function)]
@@ -426,6 +455,14 @@ def _read_label(node: ast.expr) -> _Label | None:
 
 def _literal(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _called_alone(node: ast.AST) -> ast.expr | None:
+    """What a statement calls that does nothing else; None for any other."""
+    if not isinstance(node, ast.Expr):
+        return None
+    called = node.value.value if isinstance(node.value, ast.Await) else node.value
+    return called.func if isinstance(called, ast.Call) else None
 
 
 def _expects(statement: ast.stmt) -> bool:
