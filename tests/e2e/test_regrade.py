@@ -496,3 +496,48 @@ def test_a_corrected_reference_and_another_prompt_leave_the_answer_one_to_its_qu
     graded = json.loads(fresh(tmp_path, "regrade", "latest", "--with", "desk_evals.py", "--json"))
     assert graded["run"]["totals"]["passed"] == 2
     assert outputs(graded["run"]) == outputs(first)
+
+
+SCRIPTED = """
+from evenhand import Conversation, EvalSet, ScriptedUser
+
+evals = EvalSet("talk", data=[{"id": "a"}], model="openai:chat:gpt-x")
+
+
+@evals.eval
+async def talks(model, expect):
+    lines = ["My lamp came late.", "Can I have my money back?"]
+    talk = await Conversation(model, ScriptedUser(lines), system="Be kind.").run()
+    expect("look" in talk.answer, "answers")
+    return talk
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "goes_on"),
+    [
+        ('"My lamp came late."', '"My lamp is great."', False),
+        ('"Can I have my money back?"', '"Thank you."', False),
+        ("Be kind.", "Be brief.", True),
+        ('"look" in', '"We" in', True),
+    ],
+)
+def test_an_edited_script_gets_no_answers_to_the_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+    call: Call,
+    tmp_path: Path,
+    before: str,
+    after: str,
+    goes_on: bool,
+):
+    """Nobody has ever answered what the user says now. Another prompt of the agent makes no difference."""
+    (tmp_path / "talk_evals.py").write_text(SCRIPTED)
+    (tmp_path / "new_evals.py").write_text(SCRIPTED.replace(before, after))
+    with FakeProvider(Script([Rule(reply="We look into it.")])) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        call("run", "talk_evals.py", "--no-cache")
+        again = call("regrade", "latest", "--with", "new_evals.py", code=0 if goes_on else 3)
+    (trial,) = again["run"]["trials"]
+    assert (trial["outcome"] == "pass") is goes_on
+    assert ("takes another course" in str(trial["error"])) is not goes_on

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import field
 from msgspec.structs import replace
@@ -16,6 +16,9 @@ from evenhand.core.score import Outcome, Score, Verdict
 
 COMPARED = "compared"
 """In the metadata of a contestant's score: the number that was compared, if not the outputs themselves were."""
+
+MISSING = "missing"
+"""In the metadata of an error: how many outputs were not there to be compared. No verdict hangs on them."""
 
 
 class Unsettled(Record, frozen=True):
@@ -47,6 +50,15 @@ class Referee(Protocol):
         ...
 
 
+@runtime_checkable
+class RefereeOfAll(Referee, Protocol):
+    """One whose scores say something only beside the outputs of all variants."""
+
+    def beside_some(self, score: Score, missing: int) -> Score | Unsettled:
+        """What a score comes to where so many other outputs are missing, as their trials ended in an error."""
+        ...
+
+
 ContestRule = Callable[[Verdict, Sequence[Outcome]], Verdict]
 """What a trial comes to after a contest: from what it came to before, and its outcomes there, one of each referee."""
 
@@ -59,7 +71,9 @@ def winner_stays(before: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
     lost = next((o for o in outcomes if o.outcome == "fail"), None)
     if lost is not None:
         return replace(before, outcome="fail", score=0.0, reason=lost.reason)
-    broken = next((o for o in outcomes if o.outcome == "error"), None)
+    broken = next(
+        (o for o in outcomes if o.outcome == "error" and not o.metadata.get(MISSING)), None
+    )
     if broken is not None and before.outcome != "fail":
         return replace(before, outcome="error", score=None, reason=broken.reason)
     won = next((o for o in outcomes if o.outcome == "pass"), None)

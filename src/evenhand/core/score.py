@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from msgspec import field
+from msgspec import convert, field
 from msgspec.structs import force_setattr
 
 from evenhand.core.arguments import ArgumentsError, CheckedRecord
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 
 Scale = tuple[float, float]
@@ -161,6 +162,27 @@ class Outcome(Record, frozen=True):
     def passed(self) -> bool | None:
         """Whether the expectation is met; None for an error, and for what did not apply."""
         return PASSED.get(self.outcome)
+
+
+COMPONENTS = "components"
+"""In an outcome's metadata: those that count as one in it, as JSON-ready dicts."""
+
+DEFINITION = "definition"
+"""In the metadata of such a part: what it asks."""
+
+
+def with_parts(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    """Outcomes, each followed by those that count as one in it, as far as these are kept whole.
+
+    What a judge says inside an `assert-set` is a verdict of its own: it is labelled, corrected and audited as others.
+    """
+    for outcome in outcomes:
+        yield outcome
+        parts = outcome.metadata.get(COMPONENTS)
+        if is_array(parts):
+            # What graders and other tools say of their parts is no outcome of ours.
+            whole = [part for part in parts if is_mapping(part) and "metadata" in part]
+            yield from with_parts(convert(part, Outcome) for part in whole)
 
 
 class Verdict(Record, frozen=True):

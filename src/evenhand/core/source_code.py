@@ -12,8 +12,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import CodeType
+from typing import TYPE_CHECKING
 
 from evenhand.core.users_code import bound_names, text_of_node
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 FORM = "ast"
 """Before each digest of source, as the version of Python is before those of compiled code."""
@@ -34,21 +38,49 @@ def text_of_code(code: CodeType) -> str:
 
 def functions_of(code: CodeType) -> Sequence[_Function]:
     """The source of a function, as several of one line may have been compiled to it; empty where it can't be read."""
-    file, place = code.co_filename, (code.co_name, code.co_firstlineno)
-    source = _read("".join(linecache.getlines(file)))
-    if source is None or not any(_is_like(code, one) for one in source.compiled[place]):
-        source = _source_of(file)
-    if source is None or not any(_is_like(code, one) for one in source.compiled[place]):
+    source = _read(imported_text(code))
+    if not _holds(source, code):
         return ()
-    nodes = source.functions[place]
+    nodes = source.functions[code.co_name, code.co_firstlineno]
     return _innermost(nodes, code) if len(nodes) > 1 else nodes
 
 
 def statements_in(file: str) -> Mapping[str, Sequence[ast.stmt]]:
     """By each name that is bound at the top of a file, the statements that bind it; empty where it can't be read."""
-    # As it was first read: an edit in the middle of a run makes no difference.
-    source = _read("".join(linecache.getlines(file)))
+    source = _read(kept_text(file))
     return source.statements if source is not None else {}
+
+
+def imported_text(code: CodeType) -> str:
+    """The file of a function as it was when this was imported, as far as that is known; empty where nothing is.
+
+    Of code that no text of the file is compiled to, as pytest's, it is the text that is kept.
+    """
+    before = _kept.get(code.co_filename, "")
+    if _holds(_read(before), code):
+        return before
+    # A file that was edited is read again, as it is imported again by `watch` and notebooks.
+    text = _text_of(code.co_filename)
+    return text if not before or _holds(_read(text), code) else before
+
+
+_kept: dict[str, str] = {}
+"""Files as they were when the run began, by their names."""
+
+
+def keep_text(file: str) -> None:
+    """Keeps a file that was imported as it is now: an edit in the middle of a run makes no difference."""
+    _kept[file] = _text_of(file)
+
+
+def kept_text(file: str) -> str:
+    """A file as it was when the run began, or is now, if it wasn't imported then; empty where it can't be read."""
+    return _kept[file] if file in _kept else _text_of(file)
+
+
+def _text_of(file: str) -> str:
+    linecache.checkcache(file)
+    return "".join(linecache.getlines(file))
 
 
 def fields_in(file: str, class_name: str) -> list[str] | None:
@@ -110,9 +142,13 @@ class _Source:
 
 
 def _source_of(file: str) -> _Source | None:
-    # A file that was edited is read again, as it is imported again by `watch` and notebooks.
-    linecache.checkcache(file)
-    return _read("".join(linecache.getlines(file)))
+    return _read(_text_of(file))
+
+
+def _holds(source: _Source | None, code: CodeType) -> TypeIs[_Source]:
+    """Whether some function of a file is compiled to this code."""
+    place = code.co_name, code.co_firstlineno
+    return source is not None and any(_is_like(code, one) for one in source.compiled[place])
 
 
 @lru_cache(maxsize=64)

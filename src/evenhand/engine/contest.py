@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from evenhand.core.contest import COMPARED, Contest, Referee, Unsettled
+from evenhand.core.contest import COMPARED, Contest, Referee, RefereeOfAll, Unsettled
 from evenhand.core.definition import RIVALS, Definition, brief, written_definition
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Expectation
@@ -104,11 +104,17 @@ class Contests:
             if result.output is not None
         ]
         contestants = [_as_before(result, contest) for result in entrants]
+        missing = sum(
+            one.output is None and one.outcome == "error" for one in (earlier | results).values()
+        )
         current.set(carrier.log)
         carrier.compared = range(contest.first, contest.first + contest.size)
         spent = carrier.spending.judged or Judged()
         variants = await asyncio.gather(
-            *(_compared(referee, contestants, contest, carrier) for referee in contest.referees)
+            *(
+                _compared(referee, contestants, contest, carrier, missing)
+                for referee in contest.referees
+            )
         )
         terms = [
             [_definition(referee, i, contestants, outcomes) for i in range(len(contestants))]
@@ -203,7 +209,11 @@ def _come_to(result: TrialResult, verdict: Verdict, outcomes: tuple[Outcome, ...
 
 
 async def _compared(
-    referee: Referee, contestants: Sequence[TrialResult], contest: Contest, trial: LiveTrial
+    referee: Referee,
+    contestants: Sequence[TrialResult],
+    contest: Contest,
+    trial: LiveTrial,
+    missing: int,
 ) -> Sequence[Outcome]:
     """The outcome of each contestant by one referee. What goes wrong is an error for all of them."""
     expected = Expectation(None, _RefereeName(label_of(referee)))
@@ -216,6 +226,11 @@ async def _compared(
                 f"{label_of(referee)} gave {len(scores)} scores for {len(contestants)} outputs",
                 hint="Return one for each, in their order.",
             )
+        if missing and isinstance(referee, RefereeOfAll):
+            scores = [
+                score if isinstance(score, Unsettled) else referee.beside_some(score, missing)
+                for score in scores
+            ]
         return [_outcome(expected, score) for score in scores]
     except ANYTHING as error:
         raise_if_final(error)

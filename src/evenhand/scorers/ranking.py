@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from evenhand.core.contest import Unsettled
+from evenhand.core.contest import MISSING, Unsettled
 from evenhand.core.encoding import digest
-from evenhand.core.errors import EvenhandError, JudgeError, ProviderError, UsageError
+from evenhand.core.errors import EvenhandError, JudgeError, ProviderError, ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.record import Record
@@ -32,7 +32,8 @@ class Ranking(AsksJudge):
 
     The report ranks the variants by all answers of a run. An output's own score is the mean of its pairs: 1 for one
     that it wins, 0 for one that it loses, 0.5 for a tie and where the two orders disagree. It passes whatever its
-    score; where an answer of its pairs is missing, it is an error.
+    score; where an answer of its pairs is missing, it is an error. Where another variant's trial is in error, and
+    its output is missing, the score alone is unknown.
 
     Args:
         criteria: By what they are compared.
@@ -86,6 +87,12 @@ class Ranking(AsksJudge):
             for (i, j), each in zip(drawn, orders, strict=True)
         ]
         return [_score(place, pairs) for place in range(len(contestants))]
+
+    def beside_some(self, score: Score, missing: int) -> Score | Unsettled:
+        """Nobody knows whether an output would have won or lost against the missing ones; it passes all the same."""
+        others = "1 other output is" if missing == 1 else f"{missing} other outputs are"
+        error = ScoreError(f"{others} missing; of the others, it {score.reason}")
+        return Unsettled(error, {**score.metadata, MISSING: missing})
 
     def _drawn(self, contestants: Sequence[TrialResult]) -> Sequence[tuple[int, int]]:
         every = list(combinations(range(len(contestants)), 2))

@@ -18,6 +18,7 @@ from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import Ranking
+from evenhand.store.measured import measured
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted
 
@@ -142,11 +143,25 @@ async def test_a_provider_that_fails_is_an_error_of_that_kind(tmp_path: Path):
     assert {t.outcomes[0].error for t in trials} == {ProviderError.slug}
 
 
-async def test_outputs_that_are_missing_take_no_part(tmp_path: Path):
-    """The other two are compared."""
+async def test_a_score_is_unknown_where_another_output_is_missing_and_the_trial_passes(
+    tmp_path: Path,
+):
+    """The other two are compared, but each might have won or lost against the third; nobody fails for losing."""
     trials = await ran(tmp_path, longer, words=("a", "!", "ccc"))
     assert [t.outcome for t in trials] == ["pass", "error", "pass"]
     assert [pair["variant"] for pair in trials[0].outcomes[0].metadata["ranked"]] == [2]
+    for trial, word in ((trials[0], "won 0, lost 1"), (trials[2], "won 1, lost 0")):
+        (own,) = trial.outcomes
+        assert (own.outcome, own.score, trial.score, trial.error) == ("error", None, None, None)
+        assert (
+            own.reason == f"1 other output is missing; of the others, it {word}, tied 0 of 1 pair"
+        )
+    name = trials[0].outcomes[0].name
+    with RunFile.open(next((tmp_path / "runs").glob("*.db"))) as run:
+        sums, _ = measured(run, [name, "score"])
+    assert {(sums[metric, 0].values, sums[metric, 0].errors) for metric in (name, "score")} == {
+        (0, 1)
+    }
 
 
 async def test_low_confidence_of_any_answer_is_warned_of_once(tmp_path: Path):

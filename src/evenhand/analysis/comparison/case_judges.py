@@ -20,7 +20,7 @@ from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.request_settings import settings_in
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.score import COMPONENTS, Outcome, with_parts
 from evenhand.core.wording.words import clip, safe
 from evenhand.store.measured import LOWER
 from evenhand.store.runfile import RunFile
@@ -300,9 +300,8 @@ class _Other(MutableRecord, kw_only=True):
 
 def judges_of(outcome: Outcome) -> Iterator[str]:
     """Who judged an expectation, of a jury each, with the version of what they were told; nothing for nobody."""
-    members = outcome.metadata.get("jury")
-    for row in members if is_array(members) else [outcome.metadata]:
-        if is_mapping(row) and (judge := row.get("judge")):
+    for row in judge_rows(outcome):
+        if judge := row.get("judge"):
             version = row.get("prompt")
             yield f"{judge} ({version})" if version else str(judge)
 
@@ -315,11 +314,18 @@ def _panel(outcome: Outcome) -> Panel:
     """Who judged an expectation; empty for nobody."""
     if not outcome.metadata:
         return ()
-    members = outcome.metadata.get("jury")
-    if not is_array(members):
-        return _members(outcome.metadata)
-    panel = [one for row in members if is_mapping(row) for one in _members(row) or (None,)]
+    panel = [one for row in judge_rows(outcome) for one in _members(row) or (None,)]
     return tuple(panel) if any(panel) else ()
+
+
+def judge_rows(outcome: Outcome) -> Iterator[Mapping[str, object]]:
+    """What each judge of an expectation says: one, the members of a jury, or those of the parts that it consists of."""
+    for one in with_parts([outcome]):
+        members = one.metadata.get("jury")
+        if is_array(members):
+            yield from filter(is_mapping, members)
+        elif one is not outcome or COMPONENTS not in one.metadata:
+            yield one.metadata
 
 
 def _members(row: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,7 @@ from evenhand.analysis.comparison.comparison_sides import matched_variants
 from evenhand.analysis.comparison.same_test import Likeness, chosen_by, other_evals
 from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.record import Record
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, with_parts
 from evenhand.core.scripted import journaled_name
 from evenhand.core.wording.words import count, safe, short_id
 from evenhand.engine.replay.summary import replayed
@@ -201,7 +201,7 @@ def _asked(run: RunFile, variants: Mapping[int, int]) -> dict[_Place, _Asked]:
             trials[variants[trial.variant], trial.case, trial.repeat] = _Asked(
                 trial.index,
                 of_trial[0][0] if len(of_trial) == 1 else "",
-                tuple(_judges_of(outcome) for outcome in trial.outcomes),
+                tuple(_judges_of(outcome) for outcome in with_parts(trial.outcomes)),
                 bool(of_trial) and all(cached for _, cached in of_trial),
                 hash(str(trial.output)),
             )

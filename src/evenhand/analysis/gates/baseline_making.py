@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from itertools import chain, repeat
-from typing import Any, cast
+from typing import Any
 
 from msgspec import UNSET
 
-from evenhand.analysis.comparison.case_judges import judges_asked
+from evenhand.analysis.comparison.case_judges import judge_rows, judges_asked
 from evenhand.analysis.comparison.case_values import recorder_of
 from evenhand.analysis.comparison.same_test import chosen_by, chosen_note
 from evenhand.analysis.gates.baseline import (
@@ -25,7 +25,7 @@ from evenhand.analysis.trust.run_basis import basis_of
 from evenhand.core.definition import UNKNOWN, Definition
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.score import COMPONENTS, Outcome
 from evenhand.core.scripted import journaled_name
 from evenhand.core.wording.words import count, short_id
 from evenhand.store.runfile import RunFile
@@ -196,7 +196,7 @@ def _expectation(outcome: Outcome, definition: Definition) -> BaselineExpectatio
         at_least=outcome.at_least,
         at_most=outcome.at_most,
         named=dict(sorted(outcome.named.items())),
-        judge=_judge(outcome.metadata),
+        judge=_judge(outcome),
         scale=outcome.scale,
         kind=definition.kind,
         settings=dict(definition.settings),
@@ -204,13 +204,14 @@ def _expectation(outcome: Outcome, definition: Definition) -> BaselineExpectatio
     )
 
 
-def _judge(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Who judged, and by which instrument."""
+def _judge(outcome: Outcome) -> dict[str, Any]:
+    """Who judged, and by which instrument: each judge of several, of a jury or of the parts of an `assert-set`."""
+    metadata = outcome.metadata
     judge = {key: metadata[key] for key in _OF_JUDGE if isinstance(metadata.get(key), str)}
-    jury = metadata.get("jury")
-    if isinstance(jury, list):
-        judge["jury"] = [
-            {key: member[key] for key in _OF_JUDGE if isinstance(member.get(key), str)}
-            for member in cast("list[Mapping[str, Any]]", jury)
-        ]
+    jury = [
+        {key: row[key] for key in _OF_JUDGE if isinstance(row.get(key), str)}
+        for row in judge_rows(outcome)
+    ]
+    if isinstance(metadata.get("jury"), list) or (COMPONENTS in metadata and any(jury)):
+        judge["jury"] = jury
     return judge if "judge" in judge or "jury" in judge else {}

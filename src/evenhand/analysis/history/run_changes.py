@@ -30,6 +30,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record
+from evenhand.core.score import with_parts
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.store.runfile import RunFile
@@ -110,7 +111,9 @@ def evidence_of(run: RunFile) -> Evidence:
     evals = {variant.index: variant.eval for variant in meta.variants}
     for trial in run.trials(limit=READ if run.settled() <= READ else SAMPLED):
         tests.add(places.setdefault((evals.get(trial.variant, ""), trial.case), len(places)), trial)
-        judged.update(metric_of(outcome) for outcome in trial.outcomes if judge_of(outcome))
+        judged.update(
+            metric_of(outcome) for outcome in with_parts(trial.outcomes) if judge_of(outcome)
+        )
     return Evidence(
         finished=finished(run),
         offline=meta.is_scripted,

@@ -10,7 +10,7 @@ from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.trust.judgements.judged import judge_of, judgements, metric_of
 from evenhand.core.document import Key
 from evenhand.core.record import Record
-from evenhand.core.score import State
+from evenhand.core.score import State, with_parts
 from evenhand.store.labels.label import Label, LabelValue
 from evenhand.store.runfile import RunFile
 
@@ -50,7 +50,7 @@ def judged_verdicts(run: RunFile, places: Collection[int]) -> list[JudgedVerdict
             passed.setdefault((item.index, metric), []).append(item.passed)
     reasons: dict[tuple[int, str], list[str]] = {}
     for trial in chosen.trials():
-        for outcome in trial.outcomes:
+        for outcome in with_parts(trial.outcomes):
             if outcome.reason and judge_of(outcome):
                 reasons.setdefault((trial.index, metric_of(outcome)), []).append(outcome.reason)
     return [

@@ -16,6 +16,7 @@ from evenhand.analysis.trust.judgements.judged import (
 )
 from evenhand.core.encoding import digest, encode
 from evenhand.core.run import TrialResult
+from evenhand.core.score import with_parts
 from evenhand.core.wording.words import count
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.correction import Estimate
@@ -39,7 +40,7 @@ def questions(trial: TrialResult) -> dict[Key, str]:
     """
     parts: dict[Key, list[object]] = {}
     output = None
-    for outcome in trial.outcomes:
+    for outcome in with_parts(trial.outcomes):
         if model := judge_of(outcome):
             # Only where a judge was asked: encoding outputs takes time.
             output = output or digest(encode(trial.output))
@@ -127,7 +128,7 @@ def _asked_again(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> Iterable[
 def _members(trial: TrialResult, key: Key) -> list[tuple[str, bool]]:
     """The verdicts of the members that are in a trial's jury more than once, by their names."""
     verdicts: list[tuple[str, bool]] = []
-    for place, outcome in enumerate(trial.outcomes):
+    for place, outcome in enumerate(with_parts(trial.outcomes)):
         if (metric_of(outcome), judge_of(outcome)) == key:
             members = [
                 (str(row.get("judge", "")), passed)

@@ -15,6 +15,7 @@ from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.ranking_corrections import RankingCorrection, ranking_corrections
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
+from evenhand.core.score import with_parts
 from evenhand.stats.correction import Estimate
 from evenhand.store.runfile import RunFile
 
@@ -72,7 +73,7 @@ def _bounds_passes(run: RunFile, rate: JudgedRate) -> bool:
     return all(
         any(
             metric_of(outcome) == rate.metric and judge_of(outcome) and outcome.outcome == "pass"
-            for outcome in trial.outcomes
+            for outcome in with_parts(trial.outcomes)
         )
         for trial in run.trials()
         if trial.variant == rate.variant and trial.outcome == "pass"

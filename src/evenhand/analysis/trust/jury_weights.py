@@ -29,7 +29,7 @@ from evenhand.core.document import filled
 from evenhand.core.encoding import digest
 from evenhand.core.json_shapes import is_number
 from evenhand.core.record import Record
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, with_parts
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.design_effect import CaseLabel
 from evenhand.stats.extremes import certain
@@ -185,7 +185,7 @@ def ballot_of(outcomes: Iterable[Outcome], metric: str, model: str = "") -> Ball
         model: Only this jury; any for none.
     """
     by_place: dict[int, tuple[str, bool]] = {}
-    for outcome in outcomes:
+    for outcome in with_parts(outcomes):
         if metric_of(outcome) != metric or (model and judge_of(outcome) != model):
             continue
         for place, (judge, vote) in enumerate(votes_in(outcome)):

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import asdict
+
+from evenhand.core.definition import definition_of
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial, named_weights
-from evenhand.core.score import Outcome, Score
+from evenhand.core.score import COMPONENTS, DEFINITION, Outcome, Score
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 
@@ -35,7 +38,7 @@ class AssertSet:
         if verdict.outcome == "error":
             raise ScoreError(
                 f"one of the set could not be settled: {verdict.reason}",
-                metadata={"components": [_component(outcome) for outcome in outcomes]},
+                metadata=_components(outcomes, self.expectations),
             )
         # One without assertions passes with nothing to show for it.
         score = verdict.score if outcomes else 0.0
@@ -45,7 +48,7 @@ class AssertSet:
             score if verdict.outcome != "not_applicable" else None,
             verdict.outcome == "pass",
             verdict.reason,
-            {"components": [_component(outcome) for outcome in outcomes]},
+            _components(outcomes, self.expectations),
             verdict.named_scores,
             named_weights={} if equal else weights,
         )
@@ -54,14 +57,29 @@ class AssertSet:
         return f"assert-set of {len(self.expectations)}"
 
 
-def parts_of(outcomes: Sequence[Outcome]) -> Mapping[str, Any]:
+def parts_of(outcomes: Sequence[Outcome], expectations: Sequence[Expectation]) -> Mapping[str, Any]:
     """What is kept of outcomes that count as one: each of them; of a single one, what it keeps itself."""
-    if len(outcomes) == 1:
-        return outcomes[0].metadata
-    return {"components": [_component(outcome) for outcome in outcomes]}
+    return outcomes[0].metadata if len(outcomes) == 1 else _components(outcomes, expectations)
 
 
-def _component(outcome: Outcome) -> Mapping[str, Any]:
+def _components(
+    outcomes: Sequence[Outcome], expectations: Sequence[Expectation]
+) -> Mapping[str, Any]:
+    return {COMPONENTS: [*map(_component, outcomes, expectations)]}
+
+
+def _component(outcome: Outcome, expectation: Expectation) -> Mapping[str, Any]:
+    whole: dict[str, Any] = {}
+    if outcome.error or not outcome.metadata.keys().isdisjoint(("judge", "jury")):
+        # A judge's verdict is one by itself, too.
+        definition = expectation.definition or definition_of(expectation.scorer)
+        whole = {
+            "metadata": {**outcome.metadata, DEFINITION: asdict(definition)},
+            "at_least": outcome.at_least,
+            "at_most": outcome.at_most,
+            "scale": outcome.scale,
+            "rests_on": outcome.rests_on,
+        }
     return {
         "name": outcome.name,
         "pass": outcome.outcome in ("pass", "not_applicable") or outcome.weight == 0,
@@ -72,6 +90,7 @@ def _component(outcome: Outcome) -> Mapping[str, Any]:
         **({"weight": outcome.weight} if outcome.weight != 1 else {}),
         **({"error": outcome.error} if outcome.error else {}),
         **({"named": dict(outcome.named)} if outcome.named else {}),
+        **{name: value for name, value in whole.items() if value not in (None, ())},
     }
 
 

@@ -19,6 +19,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
@@ -29,7 +30,7 @@ from msgspec import field
 from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
-from evenhand.core.source_code import FORM
+from evenhand.core.source_code import FORM, imported_text, kept_text
 from evenhand.core.users_code import bound_names, file_of_module, is_own, text_of_node, users_frame
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
@@ -82,7 +83,11 @@ def conditions_of(eval_: Eval) -> Conditions:
 
     The file is read once for an eval that was loaded, so that an edit in the middle of a run makes no difference.
     """
-    return _read_conditions(eval_.path, eval_.first, eval_.last)
+    function = inspect.unwrap(eval_.function)
+    code = function.__code__ if isinstance(function, FunctionType) else None
+    here = code is not None and Path(code.co_filename) == eval_.path
+    text = imported_text(code) if code is not None and here else kept_text(str(eval_.path))
+    return _read_conditions(text, eval_.path, eval_.first, eval_.last)
 
 
 def conditions_in(test: Callable[..., object]) -> Conditions:
@@ -115,7 +120,7 @@ class _Loaded:
 
 @lru_cache(maxsize=1024)
 def _conditions_in(loaded: _Loaded) -> Conditions:
-    return _read_conditions(*_lines(loaded.code))
+    return _read_conditions(imported_text(loaded.code), *_lines(loaded.code))
 
 
 def _lines(code: CodeType) -> tuple[Path, int, int]:
@@ -124,27 +129,27 @@ def _lines(code: CodeType) -> tuple[Path, int, int]:
     return Path(code.co_filename), code.co_firstlineno, last
 
 
-def _read_conditions(path: Path, first: int, last: int, *, alone: bool = False) -> Conditions:
+def _read_conditions(text: str, path: Path, first: int, last: int) -> Conditions:
     try:
-        return _source(path, path.read_bytes(), alone).conditions(first, last)
-    except (OSError, SyntaxError, ValueError, RecursionError):
+        return _source(path, text).conditions(first, last)
+    except (SyntaxError, ValueError, RecursionError):
         return Conditions()
 
 
 @lru_cache(maxsize=16)  # a file may have many evals
-def _source(path: Path, content: bytes, alone: bool) -> _Source:
-    return _Source(ast.parse(content), path, alone=alone)
+def _source(path: Path, text: str) -> _Source:
+    return _Source(ast.parse(text), path)
+
+
+_within: ContextVar[tuple[_Function, ...]] = ContextVar("evenhand_asserting", default=())
+"""The functions of other modules that are being looked into: each may call one that leads back to it."""
 
 
 class _Source:
-    """A file of evals.
+    """A file of evals."""
 
-    Args:
-        alone: Whether what functions of other modules assert is left out.
-    """
-
-    def __init__(self, tree: ast.Module, path: Path, *, alone: bool) -> None:
-        self._tree, self._path, self._alone = tree, path, alone
+    def __init__(self, tree: ast.Module, path: Path) -> None:
+        self._tree, self._path = tree, path
         self.statements: defaultdict[str, list[ast.stmt]] = defaultdict(list)
         self.application = set[str]()
         """Names from modules that are neither ours nor Python's, and those of the file that call them."""
@@ -185,10 +190,24 @@ class _Source:
 
     def asserted_elsewhere(self, node: ast.AST) -> str:
         """A digest of what a function of another module asserts, if this is a statement that only calls it."""
-        if self._alone or not isinstance(node, ast.Expr):
-            return ""
-        called = node.value.value if isinstance(node.value, ast.Await) else node.value
-        return self.asserted_in(called.func) if isinstance(called, ast.Call) else ""
+        called = _called_alone(node)
+        return "" if called is None else self.asserted_in(called)
+
+    def _leads_to_asserts(self, statement: ast.stmt, around: frozenset[str] = frozenset()) -> bool:
+        """Whether a function expects or asserts something, or has others that are only called do so."""
+        if not isinstance(statement, _Function) or statement.name in around:
+            return False
+        around |= {statement.name}
+        return (
+            _expects(statement)
+            or any(
+                self._leads_to_asserts(one, around)
+                for node in ast.walk(statement)
+                if isinstance(called := _called_alone(node), ast.Name)
+                for one in self.statements.get(called.id, ())
+            )
+            or any(map(self.asserted_elsewhere, ast.walk(statement)))
+        )
 
     def asserted_in(self, node: ast.AST) -> str:
         """A digest of what the function of another module asserts that this names."""
@@ -200,8 +219,15 @@ class _Source:
         functions = [one for one in source.statements.get(name, ()) if isinstance(one, _Function)]
         if not functions:
             return ""
-        last = functions[-1].end_lineno or functions[-1].lineno
-        return source.conditions(functions[-1].lineno, last).asserts
+        function, around = functions[-1], _within.get()
+        if function in around:
+            return ""
+        token = _within.set((*around, function))
+        try:
+            last = function.end_lineno or function.lineno
+            return source.conditions(function.lineno, last).asserts
+        finally:
+            _within.reset(token)
 
     def _place(self, node: ast.AST) -> tuple[_Source | None, str]:
         """The module of the user's that this names something in, and its name there; None for what isn't imported."""
@@ -215,7 +241,7 @@ class _Source:
             module = f"{module}.{name}".strip(".")
         file = Path(self._beside(module, dots) if dots else file_of_module(module))
         try:
-            return _source(file, file.read_bytes(), True), part or name
+            return _source(file, kept_text(str(file))), part or name
         except (OSError, SyntaxError, ValueError, RecursionError):
             return None, ""
 
@@ -244,7 +270,7 @@ class _Source:
                     for label, nodes in (*_expected(function), *_asserted(function, self)):
                         parts[label].append(code.text(nodes, label.names))
             for name in _names([statement]):
-                waiting += [one for one in self.statements.get(name, ()) if _expects(one)]
+                waiting += filter(self._leads_to_asserts, self.statements.get(name, ()))
         digests = {label: _digest(sorted(set(texts))) for label, texts in parts.items()}
         # What is given `expect` under another name has none of these: any of it may be the condition.
         there = [f for one in own for f in ast.walk(one) if isinstance(f, _Function)]
@@ -427,6 +453,14 @@ def _read_label(node: ast.expr) -> _Label | None:
 
 def _literal(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _called_alone(node: ast.AST) -> ast.expr | None:
+    """What a statement calls that does nothing else; None for any other."""
+    if not isinstance(node, ast.Expr):
+        return None
+    called = node.value.value if isinstance(node.value, ast.Await) else node.value
+    return called.func if isinstance(called, ast.Call) else None
 
 
 def _expects(statement: ast.stmt) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import linecache
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from evenhand.core.application_code import EVAL
 from evenhand.core.definition import LETTERS, brief, file_digest
 from evenhand.core.encoding import decode, digest, digest_of, encode
 from evenhand.core.provider import Provider
+from evenhand.core.source_code import keep_text
 from evenhand.core.users_code import bound_names, imported_later, text_of_node, users_files
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
@@ -141,10 +141,8 @@ def imported_code() -> dict[str, str]:
     """
     modules: dict[str, str] = {}
     for name, file in _modules():
-        linecache.checkcache(file)
         if name in sys.modules:
-            # Kept for `text_of_code`: an edit in the middle of a run makes no difference.
-            linecache.getlines(file)
+            keep_text(file)
         last = name.rpartition(".")[2]
         if last in ("__main__", "_version") or last.startswith("test_") or last.endswith("_test"):
             continue

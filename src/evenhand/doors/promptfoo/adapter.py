@@ -114,7 +114,8 @@ class Asserts:
             provider_config=_settings.get((self._base, trial.variant.model), {}),
             steps=lambda: trial.steps,
         )
-        outcomes = await trial.settled([make(cell) for make in self._makes])
+        expectations = [make(cell) for make in self._makes]
+        outcomes = await trial.settled(expectations)
         verdict = self._rule(outcomes)
         if self._scoring:
             verdict = await scored(self._scoring, self._base, trial, self._shown, outcomes, verdict)
@@ -127,7 +128,7 @@ class Asserts:
             value,
             verdict.outcome == "pass",
             verdict.reason,
-            parts_of(outcomes),
+            parts_of(outcomes, expectations),
             verdict.named_scores,
         )
 

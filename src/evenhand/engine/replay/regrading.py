@@ -7,7 +7,7 @@ the run has no calls (it was imported, say), the trial's output. Only what judge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from evenhand.core.message import CallRole, Reply
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider, Request
 from evenhand.core.run import CallEnd, CallStart, ToolRecord, TrialResult
+from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.engine.replay.answering import Replay, replay_record
 from evenhand.engine.replay.summary import outputs_of
@@ -92,6 +93,15 @@ class Regrade(Replay):
             if turns != self._asked[start.trial, "simulator"]:
                 self._elsewhere.add(start.trial)
                 return None
+        # A user whose script was edited says something else: the old answer would be none to that.
+        turns = _turns(trial.step_log.steps())
+        if (
+            turns
+            and place is not None
+            and turns != _turns(self.recordings.steps(place))[: len(turns)]
+        ):
+            self._elsewhere.add(start.trial)
+            return None
         record = self.recordings.read(same[number].id)
         return record.end if record else None
 
@@ -166,6 +176,11 @@ class Regrade(Replay):
 
 _VARIABLES = "other variables"
 _PARTS = {"input": "another input", "context": "another context"}
+
+
+def _turns(steps: Iterable[Step]) -> list[object]:
+    """What users said in a trial's conversations, in their order."""
+    return [one.result for one in steps if (one.kind, one.name) == ("message", "user")]
 
 
 def _other_parts(trial: LiveTrial, result: TrialResult) -> list[str]:

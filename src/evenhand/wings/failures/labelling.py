@@ -16,6 +16,7 @@ from evenhand.analysis.trust.judgements.judged import metric_of
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
+from evenhand.core.score import with_parts
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, safe
 from evenhand.languages.documents.failures_yml import Codebook, Kind
@@ -136,7 +137,7 @@ def _metrics_of(run: RunFile) -> Mapping[str, Counter[tuple[str, str]]]:
     """By `avoids` metric, the kinds and the rules that its judge was asked about."""
     metrics: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     for trial in run.trials():
-        for outcome in trial.outcomes:
+        for outcome in with_parts(trial.outcomes):
             kind, rule = outcome.metadata.get(KIND), outcome.metadata.get(RULE_ID)
             if isinstance(kind, str) and isinstance(rule, str):
                 metrics[metric_of(outcome)][kind, rule] += 1

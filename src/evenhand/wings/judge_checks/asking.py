@@ -206,6 +206,9 @@ class ProbedTrial:
         """Records it where the probed judge is asked."""
         if self._probed(expectation):
             self.expectations.append(self._asked.change(expectation))
+            return
+        for part in _parts_of(expectation.scorer):
+            self.expect(part)
 
     async def now(self, expectation: Expectation) -> Outcome:
         """Records it so; its outcome is that of the run, by which the run's code went on."""
@@ -336,6 +339,13 @@ class _WatchedModel:
 
 _CRITERIA = ("criteria", "criterion", "rubric", "ideal", "question")
 _INNER = ("scorer", "of")
+
+
+def _parts_of(scorer: object) -> Sequence[Expectation]:
+    """The expectations that count as one in a scorer, as in an `assert-set`; of however many it is wrapped in."""
+    parts: Sequence[Expectation] = getattr(scorer, "expectations", ())
+    inner = next((one for name in _INNER if (one := getattr(scorer, name, None)) is not None), None)
+    return parts if parts or inner is None else _parts_of(inner)
 
 
 def criteria_of(scorer: object) -> str:

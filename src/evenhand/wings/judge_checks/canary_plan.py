@@ -20,6 +20,7 @@ from evenhand.core.expect import all_pass
 from evenhand.core.plan import Plan, PlannedTrial, Row, Sheet, Slot
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
+from evenhand.core.score import with_parts
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.asking import ProbeBody, judge_holds
@@ -143,7 +144,7 @@ def _items(run: RunFile, canaries: Canaries) -> dict[tuple[tuple[str, str], str]
         if trial.case not in cases:
             continue
         names: dict[tuple[str, str], set[str]] = {}
-        for outcome in trial.outcomes:
+        for outcome in with_parts(trial.outcomes):
             if judge_of(outcome):
                 names.setdefault((metric_of(outcome), judge_of(outcome)), set()).add(outcome.name)
         for key, of_judge in names.items():

@@ -18,6 +18,7 @@ from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.run import CallRecord, TrialResult
+from evenhand.core.score import with_parts
 from evenhand.core.scripted import script_answers
 from evenhand.providers.cascade import CascadeJudge
 from evenhand.providers.prices import Price, cost, price_by_id
@@ -97,7 +98,9 @@ class _Questions:
         if trial is None:
             return (body.metric, str(item.index), body.attack.kind, str(body.turn))
         answer = value_text(trial.output) if item.answer is None else item.answer
-        judged = sorted(instrument_of(o) for o in trial.outcomes if o.name in item.names)
+        judged = sorted(
+            instrument_of(o) for o in with_parts(trial.outcomes) if o.name in item.names
+        )
         return (body.metric, *judged, body.attack.make(answer, "", body.turn))
 
 
@@ -109,7 +112,7 @@ def per_verdict(run: RunFile, judge: JudgedMetric) -> tuple[float, float | None]
     verdicts, calls = 0, list[CallRecord | None]()
     for trial in run.at(item.index for item in judge.items[:LOOKED_AT]):
         answered = {(call.start.key, call.start.nth): call for call in run.calls(trial.index)}
-        for outcome in trial.outcomes:
+        for outcome in with_parts(trial.outcomes):
             if (metric_of(outcome), judge_of(outcome)) == (judge.metric, judge.model):
                 verdicts += 1
                 calls += [answered.get(call) for call in outcome.rests_on]

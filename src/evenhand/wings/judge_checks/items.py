@@ -14,7 +14,7 @@ from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, judge_
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, with_parts
 from evenhand.scorers.text import value_text
 from evenhand.store.labels.draw import MetricLabel
 from evenhand.store.labels.stored_draws import standing_labels
@@ -128,7 +128,7 @@ class _Chooser:
 
     def _judged(self, trial: TrialResult) -> list[Outcome]:
         key = self._judge.metric, self._judge.model
-        return [o for o in trial.outcomes if (metric_of(o), judge_of(o)) == key]
+        return [o for o in with_parts(trial.outcomes) if (metric_of(o), judge_of(o)) == key]
 
     def _of_answers(self, trial: TrialResult) -> bool:
         """Whether an answer was judged by itself: not a query, and not beside those of other trials."""

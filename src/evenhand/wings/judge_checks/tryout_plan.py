@@ -18,7 +18,7 @@ from evenhand.core.expect import Trial, state_of
 from evenhand.core.plan import Plan, PlannedTrial, Row, Sheet, Slot
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
-from evenhand.core.score import Outcome, Verdict
+from evenhand.core.score import Outcome, Verdict, with_parts
 from evenhand.core.variant import Variant
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.runfile import RunFile
@@ -213,7 +213,9 @@ def _names(run: RunFile, judge: TriedJudge) -> dict[int, frozenset[str]]:
     """Of each output the names of its judged expectations."""
     key = judge.metric, judge.model
     return {
-        trial.index: frozenset(o.name for o in trial.outcomes if (metric_of(o), judge_of(o)) == key)
+        trial.index: frozenset(
+            o.name for o in with_parts(trial.outcomes) if (metric_of(o), judge_of(o)) == key
+        )
         for trial in run.at(item.index for item in judge.items)
     }
 

@@ -30,7 +30,8 @@ def test_a_part_passes_if_it_does_not_apply_or_counts_for_nothing(
 ):
     """A weight of 0 only measures: promptfoo shows such a part as passed, and so do its results here."""
     part = Outcome("contains", outcome, None, weight=weight)
-    kept = parts_of([part, Outcome("other", "pass", 1.0)])
+    expectations = [Expectation("x", AssertSet(()))] * 2
+    kept = parts_of([part, Outcome("other", "pass", 1.0)], expectations)
     assert [one["pass"] for one in kept["components"]] == [passes, True]
     assert kept["components"][0]["outcome"] == outcome
 
@@ -69,7 +70,8 @@ def test_a_set_that_is_decided_whatever_the_error_comes_to_has_a_verdict(
 
 def test_what_a_single_part_keeps_is_kept_as_it_is():
     """There is nothing to be listed."""
-    assert parts_of([Outcome("one", "pass", 1.0, metadata={"k": 1})]) == {"k": 1}
+    one = Outcome("one", "pass", 1.0, metadata={"k": 1})
+    assert parts_of([one], [Expectation("x", AssertSet(()))]) == {"k": 1}
 
 
 async def test_a_metric_inside_a_set_weighs_what_its_assertion_does() -> None:

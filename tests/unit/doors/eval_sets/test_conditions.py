@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,9 @@ import pytest
 
 from evenhand.core.definition import Definition
 from evenhand.core.expect import Expectation
-from evenhand.doors.eval_sets.conditions import Conditions, conditions_of
+from evenhand.doors.eval_sets.conditions import Conditions, conditions_in, conditions_of
 from evenhand.doors.eval_sets.expect import Expect
+from evenhand.doors.eval_sets.project_files import imported_code
 
 CHECKS = '''
 import json
@@ -102,7 +105,7 @@ def lines_of(path: Path, first: int, last: int) -> Any:
         pass
 
     lines: Any = Lines()
-    lines.path, lines.first, lines.last = path, first, last
+    lines.path, lines.first, lines.last, lines.function = path, first, last, None
     return lines
 
 
@@ -296,3 +299,94 @@ def test_what_is_imported_once_more_is_read_once_more(tmp_path: Path):
     first, again, second, _, third, _ = digests
     assert first == again == third != second
     assert all(digests)
+
+
+def imported(folder: Path, monkeypatch: pytest.MonkeyPatch, **modules: str) -> Any:
+    """Modules of the user's in a folder, imported in their order; the last of them."""
+    monkeypatch.syspath_prepend(folder)
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    importlib.invalidate_caches()
+    module = None
+    for name in modules:
+        module = importlib.import_module(name)
+    return module
+
+
+FAR = """
+from pathlib import Path
+
+def inner(text):
+    assert {condition}
+
+def outer(text):
+    inner(text)
+"""
+MIDDLE = """
+import far_checks
+
+def follow(text):
+    far_checks.outer(text)
+
+def checked(text):
+    follow(text)
+    if text == "again":
+        checked(text)
+"""
+NEAR = """
+from middle_checks import checked
+
+def own(text):
+    checked(text)
+
+def test_text(expect):
+    own("Dear")
+"""
+
+
+def test_asserts_are_known_however_many_modules_lie_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Through functions that only call others, in their own file and in others; and one may call itself."""
+    digests = list[str]()
+    for number, condition in enumerate(("len(text) < 30", "len(text) < 300", "len(text) < 30")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        texts = {"far_checks": FAR.format(condition=condition), "middle_checks": MIDDLE}
+        near = imported(folder, monkeypatch, **texts, near_checks=NEAR)
+        digests.append(conditions_in(near.test_text).asserts)
+    first, other, same = digests
+    assert first
+    assert first == same != other
+
+
+def test_an_edit_in_the_middle_of_a_run_makes_no_difference_to_its_conditions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """They are read when the first trial states them, as they were when the run began; so are numbers they name."""
+    limits, helper = "LIMIT = 30\n", "import own_limits\n\ndef stated(expect, text):\n"
+    helper += '    expect(len(text) < own_limits.LIMIT, "is short")\n'
+    asserting = "import own_limits\n\ndef test_text(expect):\n    assert 3 < own_limits.LIMIT\n"
+    digests = list[list[str]]()
+    for edits in ({}, {"LIMIT = 30": "LIMIT = 300", "(text) <": "(text) <="}):
+        folder = tmp_path / str(len(edits))
+        folder.mkdir()
+        names = {"own_limits": limits, "own_tests": asserting, "own_helper": helper}
+        module = imported(folder, monkeypatch, **names)
+        imported_code()
+        for file in folder.glob("own_*.py"):
+            text = file.read_text()
+            for before, after in edits.items():
+                text = text.replace(before, after)
+            file.write_text(text)
+        states: list[Definition | None] = []
+        trial: Any = type("T", (), {"expect": lambda _, one: states.append(one.definition)})()  # noqa: B023
+        module.stated(Expect(trial), "Dear")
+        (state,) = states
+        assert state is not None
+        digests.append(
+            [state.settings["code"], conditions_in(sys.modules["own_tests"].test_text).asserts]
+        )
+    assert digests[0] == digests[1]
+    assert all(digests[0])

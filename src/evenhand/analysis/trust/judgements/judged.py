@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 from statistics import fmean
 
-from msgspec import field
+from msgspec import convert, field
 
 from evenhand.analysis.trust.judgements.judged_basis import CaseSample, Parts
 from evenhand.core.definition import UNKNOWN, Definition
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.record import MutableRecord, Record
-from evenhand.core.score import Outcome, Scale
+from evenhand.core.run import TrialResult
+from evenhand.core.score import DEFINITION, Outcome, Scale, with_parts
 from evenhand.core.variant import Variant
 from evenhand.stats.correction import Verdicts
 from evenhand.store.groups import named_cluster
@@ -381,8 +382,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False, cluster: str = "") 
         scores: dict[tuple[str, str], list[float]] = {}
         stages: dict[tuple[str, str], CascadeStages | None] = {}
         case = "" if verdicts_only else parts.add(trial)
-        definitions = chain(trial.definitions, repeat(UNKNOWN))
-        for outcome, definition in zip(trial.outcomes, definitions, strict=False):
+        for outcome, definition in _defined(trial):
             model = judge_of(outcome)
             if not model:
                 # Its judge is not known: the error is given to the metric's judge below.
@@ -435,6 +435,17 @@ def judgements(run: RunFile, *, verdicts_only: bool = False, cluster: str = "") 
     if not verdicts_only:
         parts.add_calls(run)
     return Judgements(metrics, parts)
+
+
+def _defined(trial: TrialResult) -> Iterator[tuple[Outcome, Definition]]:
+    """The outcomes of a trial and their parts, with what each asks."""
+    definitions = chain(trial.definitions, repeat(UNKNOWN))
+    for outcome, definition in zip(trial.outcomes, definitions, strict=False):
+        whole, *parts = with_parts([outcome])
+        yield whole, definition
+        for part in parts:
+            own = part.metadata.get(DEFINITION)
+            yield part, convert(own, Definition) if is_mapping(own) else UNKNOWN
 
 
 def _join_juries(

@@ -29,6 +29,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
+from evenhand.core.score import with_parts
 from evenhand.core.variant import Variant, identity
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, safe, short_id
@@ -219,7 +220,7 @@ def _same_question(one: TrialResult, other: TrialResult) -> bool:
 def _criteria(trial: TrialResult, metric: str) -> list[tuple[str, str]]:
     return sorted(
         (criteria_of(outcome), instrument_of(outcome))
-        for outcome in trial.outcomes
+        for outcome in with_parts(trial.outcomes)
         if judge_of(outcome) and metric_of(outcome) == metric
     )
 

@@ -20,6 +20,7 @@ from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
+from evenhand.core.score import with_parts
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count
 from evenhand.store.labels.draw import REVIEW, Design, Draw, MetricLabel, Stratum
@@ -67,7 +68,7 @@ class DrawnItem(Record, frozen=True):
         """What the judge was asked, where the metric's name does not say it."""
         names = dict.fromkeys(
             outcome.name
-            for outcome in self.trial.outcomes
+            for outcome in with_parts(self.trial.outcomes)
             if judge_of(outcome) and metric_of(outcome) == self.metric
         )
         texts = [_whole(name, self.trial.test.get("assert")) for name in names]
@@ -195,7 +196,7 @@ def peoples_share(run: RunFile, size: int | None = None) -> list[Draw]:
     if size is not None or run.draws() or run.meta.status == "running":
         return []
     for number, trial in enumerate(run.trials()):
-        for outcome in trial.outcomes:
+        for outcome in with_parts(trial.outcomes):
             cascade = as_mapping(outcome.metadata.get("cascade"))
             if outcome.outcome in ("pass", "fail") and JOINS in judge_of(outcome):
                 shares[metric_of(outcome)] = cascade.get("people", 0.0)
@@ -290,7 +291,7 @@ def judged_metrics(trial: TrialResult) -> list[str]:
     return list(
         dict.fromkeys(
             metric_of(outcome)
-            for outcome in trial.outcomes
+            for outcome in with_parts(trial.outcomes)
             if outcome.outcome in ("pass", "fail") and judge_of(outcome)
         )
     )
@@ -305,7 +306,7 @@ def judged_text(run: RunFile, trial: TrialResult, metric: str) -> str | None:
     """
     calls = {
         call
-        for outcome in trial.outcomes
+        for outcome in with_parts(trial.outcomes)
         if judge_of(outcome) and metric_of(outcome) == metric
         for call in outcome.rests_on
     }
