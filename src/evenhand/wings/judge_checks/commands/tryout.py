@@ -208,7 +208,7 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
     with RunFile.open(file) as run_file:
         tryout = tryout_of(run_file)
         scripted, grid = run_file.meta.is_scripted, Grid(run_file)
-        unanswered = any(judge.unanswered for judge in tryout.judges)
+        unanswered = any(judge.open for judge in tryout.judges)
         name = called(Path.cwd(), file)
         errors = error_lines(run_file, grid, width_of(sys.stdout), Ink(on=False))
         resumed = (remedy(run_file, grid, name) or f"evenhand resume {name}") if unanswered else ""
@@ -282,16 +282,13 @@ def _why(judge: JudgeTryout) -> str:
             f"{count(judge.labels, 'label')} are too few: it takes {FEWEST} or more, so that each half has"
             f" {FEWEST // 2}"
         )
-    if judge.unanswered:
+    if judge.open:
+        size = judge.size(CHOOSING)
         silent = [
-            f"'{safe(one.name)}'"
-            for one, compared in zip(judge.variants, judge.choosing, strict=True)
-            if compared.difference is None
+            f"'{safe(one.name)}' (without a verdict on {one.silent(CHOOSING):,} of the {size:,} outputs used to choose)"
+            for one in judge.open
         ]
-        none = (
-            f"{' and '.join(silent)} gave none on the {judge.size(CHOOSING)} outputs used to choose"
-        )
-        return f"{none}, so whether that is better isn't known"
+        return f"whether {' or '.join(silent)} is better isn't known"
     if judge.winner is None or judge.confirmation is None:
         return (
             f"on the {judge.size(CHOOSING)} outputs used to choose, no variant agrees with people more often than"
