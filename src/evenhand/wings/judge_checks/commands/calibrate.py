@@ -216,8 +216,14 @@ def _calibrated(
 def _following(run: RunFile, calibration: Calibration) -> list[str]:
     """What to do where labels are missing: which run has them, whether cases are too few, and what to label."""
     from evenhand.analysis.trust.calibrated import judged_rates
-    from evenhand.analysis.trust.labels.what_next import labelled_run, next_labels, too_few
-    from evenhand.analysis.trust.trust_rules import FEWEST
+    from evenhand.analysis.trust.labels.what_next import (
+        labelled_run,
+        labels_can_suffice,
+        next_labels,
+        too_few,
+    )
+    from evenhand.analysis.trust.trust_rules import FEWEST, ONE_METRIC
+    from evenhand.render.command_words import typed_for
 
     labels = [judge.verdicts.labels for judge in calibration.judges]
     labels += [len(ranking.labels.pairs) for ranking in calibration.rankings]
@@ -234,6 +240,14 @@ def _following(run: RunFile, calibration: Calibration) -> list[str]:
         lines.append(f"! run {other.name} has {other.words}: evenhand {verb} {other.name}{here}")
     if few := too_few(run) if calibration.judges else "":
         lines.append(f"! {few}")
+    if few and not calibration.rankings and not labels_can_suffice(run):
+        # Metrics of one case each become one first, which the line above says.
+        more = (
+            []
+            if ONE_METRIC in few
+            else [f"next: add cases, then evenhand run{typed_for(run.meta)}"]
+        )
+        return [*lines, *more]
     if other is None and (command := next_labels(run)):
         lines.append(f"next: {command}")
     return lines
