@@ -289,7 +289,7 @@ class Tried(Record, frozen=True):
         )
 
     def could_be_ahead(self, today: Tried, half: str) -> bool:
-        """Whether it would be ahead of today's judge on a half, had its missing verdicts been people's."""
+        """Whether missing verdicts, had they been people's, would put the variant ahead of today's judge on a half."""
         units: defaultdict[str, list[float]] = defaultdict(list)
         for item in self.items:
             if item.half == half and item.index in self.verdicts:
