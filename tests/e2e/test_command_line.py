@@ -472,7 +472,7 @@ def test_the_cache_is_looked_into_and_cleared(evenhand: Run, tmp_path: Path):
 def test_first_steps_work_from_an_empty_folder(
     evenhand: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """init, then run --offline: no key, no network."""
+    """init, then run --offline: no key, no cost."""
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name)
     made = evenhand("init", "evals")

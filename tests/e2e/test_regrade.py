@@ -248,7 +248,7 @@ def plain(reply: str, wanted: str, returns: str = "return output") -> str:
 def fresh(folder: Path, *words: str) -> str:
     """What a command prints in a process of its own, which imports the code as it is now."""
     command = [sys.executable, "-m", "evenhand", *words]
-    command += [] if words[0] == "export" else ["--no-progress"]
+    command += [] if words[0] in ("export", "show") else ["--no-progress"]
     ended = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )
@@ -293,11 +293,14 @@ def test_a_regraded_run_that_is_regraded_still_has_the_same_outputs(tmp_path: Pa
     file = tmp_path / "a_evals.py"
     file.write_text(plain("text", "text 1"))
     fresh(tmp_path, "run", "a_evals.py")
-    for _ in range(3):
+    first = json.loads(fresh(tmp_path, "show", "--json"))["run"]["id"]
+    for place in range(3):
         text = fresh(tmp_path, "regrade", "latest", "--with", "a_evals.py")
         assert ", the same outputs\n" in text
         assert "the outputs are the same ones" in text
         assert "p = " not in text
+        replay = json.loads(fresh(tmp_path, "show", "--json"))["run"]["replay"]
+        assert replay["first"] == (first if place else ""), "whose outputs a regraded run has"
 
 
 def test_stored_outputs_without_calls_are_regraded_as_often_as_one_likes(

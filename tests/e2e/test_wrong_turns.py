@@ -470,11 +470,18 @@ def test_what_can_never_be_calibrated_is_said_before_it_is_labelled(evenhand: Ru
     needs = "calibrate needs 30 labels, of 10 cases or more; on topic has 4 outputs of 4 cases"
     assert f"! {needs}: add cases first" in ended.err
     assert ended.code == 0
+    calibrated = evenhand("calibrate")
+    assert f"! {needs}: add cases first" in calibrated.err
+    assert (
+        calibrated.err.splitlines()[-1]
+        == "next: add cases, then evenhand run promptfooconfig.yaml --offline"
+    )
     assert "--draw 2 --to draw.csv" in evenhand("label", "--draw", "2").err
     judge_each(evenhand, RUBRIC_OF_THE_CASE)  # more cases would be more criteria
     ended = evenhand("label", "--draw", "2", "--to", "more.csv")
     assert f"If they differ only from case to case, {ONE_METRIC}; then run again" in ended.err
     assert "add cases first" not in ended.err
+    assert "next: " not in evenhand("calibrate").err
 
 
 def test_a_folder_is_checked_for_an_offline_run_without_a_key(evenhand: Run):

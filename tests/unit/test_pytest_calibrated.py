@@ -76,7 +76,9 @@ def test_a_session_does_not_pass_while_a_required_calibration_is_missing(
         again = run(TESTS, *LIVE)
         assert fake.ledger.total == asked
         assert again.ret == pytest.ExitCode.OK
-        again.stdout.fnmatch_lines(["evenhand: judged metrics", "*corrected, 40 labels, today*"])
+        again.stdout.fnmatch_lines(
+            ["evenhand: judged metrics: pass rates", "*corrected, 40 labels, today*"]
+        )
         failing = run(TESTS.replace("0.5", "0.9"), *LIVE)
         failing.assert_outcomes(failed=10)
         pytester.path.joinpath("calibration.json").write_text("{")
@@ -88,7 +90,9 @@ def test_a_session_does_not_pass_while_a_required_calibration_is_missing(
         pytester.path.joinpath("calibration.json").unlink()
         accepted = run(TESTS, *LIVE)
         assert accepted.ret == pytest.ExitCode.OK
-        accepted.stdout.fnmatch_lines(["evenhand: judged metrics (accepted without calibration)"])
+        accepted.stdout.fnmatch_lines(
+            ["evenhand: judged metrics: pass rates (accepted without calibration)"]
+        )
 
 
 @pytest.mark.thorough

@@ -42,7 +42,7 @@ export function SummaryView({ source, head, table, state }: Props) {
       </section>
       {head.judged.length > 0 && (
         <section aria-labelledby="judged">
-          <h2 id="judged" class="chart-title">Judged metrics</h2>
+          <h2 id="judged" class="chart-title">Judged metrics: pass rates</h2>
           <JudgedList head={head} />
         </section>
       )}

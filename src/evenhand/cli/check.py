@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +14,7 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.options import flag
 from evenhand.cli.selecting import asked_for, selecting
-from evenhand.cli.streams import say_json, tell
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -73,18 +74,18 @@ def _show(request: Asked, *, as_json: bool) -> None:
     lines = estimate_lines(
         plan, estimates, again, precedent, ready=not missing_keys, scripted=request.offline
     )
-    for line in lines:
-        click.echo(line)
+    say_lines(lines)
     if missing_keys:
         raise ConfigError(missing_keys)
 
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:
     """The first sentence of each: the rest is for those whom it concerns."""
+    from evenhand.core.wording.ink import width_of
     from evenhand.core.wording.words import folded
 
     if sentences:
         yield "differences from promptfoo (docs/promptfoo-differences.md has the details):"
     for sentence in sentences:
         first = sentence.split(". ", 1)[0].removesuffix(".")
-        yield from folded(f"{first}.", 100, "  - ", "    ")
+        yield from folded(f"{first}.", width_of(sys.stderr), "  - ", "    ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +16,7 @@ from evenhand.cli.options import flag
 from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import notified, safe_text, settled
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
-from evenhand.cli.streams import print_run, printing, say_json, tell
+from evenhand.cli.streams import print_run, say_json, say_lines, tell
 from evenhand.core.document import Key, as_object
 from evenhand.core.errors import NothingSelected, UsageError
 from evenhand.core.record import Record
@@ -94,13 +93,10 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
         else:
             print_run(graded, as_json=False, table=not session.no_table)
             if comparison is not None:
-                from evenhand.core.wording.words import put
-
-                with printing():
-                    title = f"{comparison.first} → {comparison.second}"
-                    if comparison.outputs:
-                        title += f", {comparison.outputs.title}"
-                    put(sys.stdout, f"\n{title}\n\n{comparison}\n")
+                title = f"{comparison.first} → {comparison.second}"
+                if comparison.outputs:
+                    title += f", {comparison.outputs.title}"
+                say_lines(["", title, "", *str(comparison).splitlines()])
         word = verdict_of(graded)
         code = exit_code(word, finished.ending.status, finished.ending.signal, session)
         return notified(graded, word, code or (USAGE if plan.broken else code), session)

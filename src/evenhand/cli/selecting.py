@@ -188,7 +188,9 @@ answering = OptionSet(
     ),
     flag(
         "--offline",
-        help="Take replies from the folder's offline.jsonl: no key, no network, no cost.",
+        help="Take models' replies from the folder's offline.jsonl: no key, no cost. Model calls that your code makes "
+        "by itself are answered from it, or refused, where they are recorded: not with --no-record-calls, and in "
+        "promptfoo folders only with --record-calls.",
     ),
     click.option(
         "--definitions",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
@@ -133,13 +134,15 @@ def _twin(stream: TextIO, number: int) -> Iterator[TextIO]:
 def tell(line: str) -> None:
     """Writes a line to stderr, without secrets; that nobody can read it any more is no reason to stop anything.
 
-    It may repeat what was typed, or what a file says: nothing in it steers a terminal.
+    It may repeat what was typed, or what a file says: nothing in it steers a terminal. It is wrapped for one,
+    see `_wrapped`.
     """
     from evenhand.core.secrets import known, shown
     from evenhand.core.wording.words import put_quietly, safe
 
     known.learn_environment(os.environ)
-    put_quietly(sys.stderr, safe(shown(line), multiline=True) + "\n")
+    text = safe(shown(line), multiline=True)
+    put_quietly(sys.stderr, "\n".join(_wrapped(text.split("\n"), sys.stderr)) + "\n")
 
 
 def leave() -> None:
@@ -208,8 +211,30 @@ def say_wrapped(text: str, indent: str = "") -> None:
 
 
 def say_lines(lines: Iterable[str]) -> None:
-    """Prints lines to stdout."""
+    """Prints lines to stdout; those that are too long for a terminal are wrapped."""
     from evenhand.core.wording.words import put
 
     with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in lines))
+        put(sys.stdout, "".join(f"{line}\n" for line in _wrapped(lines, sys.stdout)))
+
+
+def _wrapped(lines: Iterable[str], out: TextIO) -> Iterator[str]:
+    """Lines in as many as they take on a terminal; in a log, where somebody looks for one, each stays in one piece.
+
+    No word is cut, as it may be a command's. Lines with colours have been given a width.
+    """
+    from evenhand.core.wording.ink import width_of
+    from evenhand.core.wording.words import folded
+
+    width = width_of(out) if out.isatty() or os.environ.get("COLUMNS") else sys.maxsize
+    for line in lines:
+        if len(line) <= width // 2 or "\x1b" in line:
+            yield line
+            continue
+        label = _LABEL.match(line)
+        indent = len(label[0]) if label else len(line) - len(line.lstrip()) + 2
+        yield from folded(line, width, "", " " * min(width // 2, indent), whole=True)
+
+
+_LABEL = re.compile(r" *(?=.{1,16} {2})\S+(?: \S+)* {2,}")
+"""What a line begins with before the column in which its text stands: `  judge     `."""

@@ -30,7 +30,6 @@ from evenhand.core.variant import Variant
 from evenhand.core.wording.words import (
     columns,
     count,
-    folded,
     in_points,
     p_value,
     padded,
@@ -45,7 +44,6 @@ from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
 from evenhand.stats.weighted import half_width_by_strata
 
-AUDIT_WIDTH = 100
 _AUDIT_RESULTS = {
     "biased": "biased: ",
     "not shown": "no bias shown: ",
@@ -283,7 +281,7 @@ def audit_lines(audits: Sequence[Audit]) -> Iterator[str]:
         audits, key=lambda audit: _AUDIT_RESULTS[audit.result] + audit.words
     ):
         names = ", ".join(audit.name for audit in group)
-        yield from folded(f"{names}: {words}", AUDIT_WIDTH, "    ", "      ", whole=True)
+        yield f"    {names}: {words}"
 
 
 MORE_PAIRS = 40

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from shlex import quote
 
@@ -26,6 +26,7 @@ from evenhand.analysis.trust.calibrated import JudgedRate
 from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED, stale_words, without_split
 from evenhand.core.wording.ink import UNBOUND
 from evenhand.core.wording.words import (
+    RESIDUE,
     clip,
     columns,
     count,
@@ -38,7 +39,7 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.judged_rates import MANY, crowd_lines, crowded, doubt_about
+from evenhand.render.judged_rates import JUDGED, MANY, crowd_lines, crowded, doubt_about
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 
@@ -78,6 +79,7 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     ]
     text += [""] if text else []
     few = dict.fromkeys(filter(None, (_too_few(one) for one in comparison.results)))
+    judged = {each.metric for each in comparison.judged}
     # What leaves several results open is told once.
     reasons = [result.withheld for result in comparison.results if result.withheld]
     shared = [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
@@ -87,7 +89,7 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     for result in sorted(others, key=lambda one: not one.changed):
         is_few = _too_few(result) is not None or result.withheld in shared
         why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
-        text.append(f"{headline(result, pairs)}:\n{result.verdict}{why}")
+        text.append(f"{headline(result, pairs, judged)}:\n{result.verdict}{why}")
         text += [
             f"  {line}" for line in (*below(result), *same_results(result, comparison.results))
         ]
@@ -184,7 +186,7 @@ def same_results(of: Compared, results: Iterable[Compared]) -> Iterator[str]:
 
 def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]) -> Iterator[str]:
     if comparison.judged:
-        yield "judged metrics"
+        yield JUDGED
     rates = [rate for each in comparison.judged for rate in (each.first, each.second)]
     crowds = crowded(rates)
     measured = {result.metric for result in comparison.results}
@@ -306,9 +308,17 @@ def _pair(pair: tuple[str, str]) -> str:
     return first if first == second else f"{first} → {second}"
 
 
-def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
-    """The metric, the difference with its interval, and over what."""
-    metric = _metric(result, pairs)
+def headline(
+    result: Compared, pairs: Mapping[tuple[str, str], str], judged: Collection[str]
+) -> str:
+    """The metric, the difference with its interval, and over what.
+
+    Args:
+        result: The result.
+        pairs: What its variants are called.
+        judged: The metrics that have pass rates of a judge, too.
+    """
+    metric = _metric(result, pairs, judged)
     if result.difference_range is None:
         return f"{metric}: nothing to compare"
     moved = moved_by(result, result.difference_range)
@@ -367,7 +377,7 @@ def amount(result: Compared, value: float) -> str:
         return points(value, 1 if _narrow(result) else 0)
     reach = (result.high - result.low) / 2
     largest = max(map(abs, result.difference_range or (0.0,)))
-    scale = reach if 0 < reach < math.inf else largest or 1
+    scale = reach if 0 < reach < math.inf else largest if largest > RESIDUE else 1
     digits = max(0 if scale >= 10 else 2, 1 - math.floor(math.log10(scale * 2)))
     text = f"{float(rounded(value, digits)):+,.{digits}f}"
     return text if text.strip("+-0.") else text[1:]  # zero has no sign
@@ -403,8 +413,10 @@ def _is_corrected(result: Compared) -> bool:
     return is_tested(result) and result.tests > 1 and p_value(result.p) != p_value(result.p_alone)
 
 
-def _metric(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
+def _metric(result: Compared, pairs: Mapping[tuple[str, str], str], judged: Collection[str]) -> str:
     name = safe(result.metric)
+    if result.metric in judged and not result.data.rates:
+        name += ", mean score"
     return f"{pairs[result.columns]} · {name}" if result.several else name
 
 
@@ -538,6 +550,7 @@ def html(comparison: ComparedRuns) -> str:
     parts += [f"<th>{head}</th>" for head in heads]
     parts.append("</tr></thead><tbody>")
     pairs = {result.columns: _pair(result.columns) for result in comparison.results}
+    judged = {each.metric for each in comparison.judged}
     for result in comparison.results:
         cells = ["–"] * 4
         if result.first_range and result.second_range and result.difference_range:
@@ -548,7 +561,9 @@ def html(comparison: ComparedRuns) -> str:
             cells.append(reach if says_interval(result) else "–")
         p = p_value(result.p).removeprefix("p = ").removeprefix("p ")
         cells += [f"{result.n:,}", p if is_tested(result) and not result.withheld else "–"]
-        parts.append(f'<tr><th style="text-align:left">{_text(_metric(result, pairs))}</th>')
+        parts.append(
+            f'<tr><th style="text-align:left">{_text(_metric(result, pairs, judged))}</th>'
+        )
         parts += [f"<td>{_text(cell)}</td>" for cell in cells]
         parts.append(f"<td>{_colored(result.verdict)}</td></tr>")
     details = _text("\n".join(lines(comparison)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -40,11 +41,11 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     totals = grid.totals
     whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
     lines: list[str] = []
-    left = unread = printed = 0
+    unread = printed = 0
     alike = _alike(run, grid, whole)
     reasons: set[str] = set()
     named: set[str] = set()
-    unlisted: set[str] = set()
+    unlisted: Counter[str] = Counter()
     for variant, places in enumerate(grid.failed):
         if variant in whole:
             continue
@@ -53,17 +54,17 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
             groups.setdefault(_why(trial), []).append(_named(trial))
         unread += totals[variant].failed - len(places)
         # Reasons that were told with an earlier column are not told again.
-        known = sum(len(groups.pop(why)) for why in reasons & groups.keys())
+        for why in reasons & groups.keys():
+            del groups[why]
         most = SHOWN - printed if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - printed)
         listed = list(groups.items())[:most]
         for why, trials in listed:
             where = _where(grid, alike.get(why, trials), width)
             lines += _entry_lines("fail", where, why, width, ink)
         named |= {why for why, _ in listed}
-        unlisted |= groups.keys() - {why for why, _ in listed}
+        unlisted.update({why: len(trials) for why, trials in [*groups.items()][len(listed) :]})
         reasons |= {why for why, _ in listed if why in alike}
         printed += len(listed)
-        left += totals[variant].failed - sum(len(trials) for _, trials in listed) - known
     for variant in whole[:SHOWN]:
         for trial in _trials(run, grid.failed[variant][:1]):
             where = f"all {totals[variant].failed:,}"
@@ -72,13 +73,18 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
             scores = _scores(grid.scores[variant])
             lines += _entry_lines("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
     others = sum(totals[variant].failed for variant in whole[SHOWN:])
-    if left or others:
-        rest = f"    … and {count(left + others, 'more failure')}"
+    # A reason that a later column told for all of them leaves none in an earlier one.
+    left = {why: number for why, number in unlisted.items() if why not in reasons}
+    if number := sum(left.values()) + unread + others:
+        rest = f"    … and {count(number, 'more failure')}"
+        other = sum(number for why, number in left.items() if why not in named)
         if unread:
             each = "" if len(grid.failed) == 1 else " of each column"
             rest += f" (the first {grid.kept:,}{each} are grouped)"
-        elif not (others or named & unlisted):
+        elif other == number:
             rest += " for other reasons"
+        elif other and not others:
+            rest += f", {other:,} of them for other reasons"
         listed = f": evenhand show {short_id(run.meta.id)} --where status:fail"
         whole = (f"{rest}{listed}", rest)
         lines.append(ink(next((one for one in whole if columns(one) <= width), rest), "dim"))

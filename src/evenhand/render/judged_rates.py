@@ -38,6 +38,8 @@ from evenhand.store.runfile import RunFile
 
 MANY = 4
 """So many variants of a metric share a line, where they differ in nothing but their numbers."""
+JUDGED = "judged metrics: pass rates"
+"""Above what judges passed: a metric's mean score, which comparisons have, is another number."""
 
 
 def judged_or_damaged(run: RunFile, names: Sequence[str], width: int) -> list[str]:
@@ -50,7 +52,7 @@ def judged_or_damaged(run: RunFile, names: Sequence[str], width: int) -> list[st
             for text in f"not corrected: {error}".splitlines()
             for line in folded(safe(text.strip()), width, "    ", "      ")
         ]
-        return ["  judged metrics", *damage]
+        return [f"  {JUDGED}", *damage]
 
 
 def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
@@ -64,11 +66,11 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     if not rates and not rankings:
         return []
     left = sum(not one.trusted for one in rates) + len(rankings)
-    lines = ["  judged metrics"]
+    lines = [f"  {JUDGED}"]
     if left and calibrated == "required":
         lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
     elif left and calibrated == "accepted":
-        lines = ["  judged metrics (accepted without calibration)"]
+        lines = [f"  {JUDGED} (accepted without calibration)"]
     texts: list[str] = []
     undecided = calibrated == "required" and verdict_of(run) == "undecided"
     texts += [_missed(miss) for miss in corrected_misses(run)] if undecided else []

@@ -13,7 +13,16 @@ from typing import Protocol, TextIO, cast
 
 from evenhand.core.run import ProgressSnapshot
 from evenhand.core.wording.ink import is_dumb, is_plain
-from evenhand.core.wording.words import clip, columns, count, money, put_quietly, safe, seconds
+from evenhand.core.wording.words import (
+    clip,
+    columns,
+    count,
+    folded,
+    money,
+    put_quietly,
+    safe,
+    seconds,
+)
 
 LOG_EVERY_S = 10.0
 LOG_EVERY_SHARE = 0.1
@@ -46,7 +55,8 @@ class Progress:
 
     def start(self, title: str) -> None:
         """Says what is about to run."""
-        put_quietly(self._out, safe(title) + "\n")
+        lines = folded(safe(title), self._width(), "", "  ") if self._live else [safe(title)]
+        put_quietly(self._out, "\n".join(lines) + "\n")
 
     def update(self, now: ProgressSnapshot) -> None:
         """Shows how far it is, unless it was shown a moment ago."""

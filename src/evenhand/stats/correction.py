@@ -49,6 +49,11 @@ class Verdicts(NamedTuple):
         return self.both_pass + self.missed + self.excused + self.both_fail
 
     @property
+    def whole(self) -> bool:
+        """Whether every item is labelled, so that what the judge said of items adds nothing."""
+        return self.labels == self.items and self.both_pass + self.excused == self.passed
+
+    @property
     def pairs(self) -> list[tuple[float, float]]:
         """The labelled items as (people's verdict, the judge's), 1 for a pass."""
         return (
@@ -72,15 +77,17 @@ def corrected_rate(
 ) -> Estimate | None:
     """The pass rate that people would have found on all items, from 0 to 1, by Beta post-stratification.
 
-    It holds if the labelled items are a random draw of those that were judged. Where the judge tells so little that the
-    labels alone have a narrower interval, it is theirs.
+    It holds if the labelled items are a random draw of those that were judged. Where all are labelled, or the judge
+    tells so little that the labels alone have a narrower interval, it is theirs: the prior of a mixture would take the
+    rate from what people found on each item.
 
     Args:
         confidence: Of the interval, two-sided.
         effects: By how much less they say because items of one case go together; by default, each is a case of its own.
 
     Returns:
-        The median and the two quantiles; None without labels, and with labels of too few cases.
+        The median and the two quantiles, or the share and its interval of Wilson for the labels alone; None without
+        labels, and with labels of too few cases.
 
     Source: the Bayesian form of the efficient estimator in Chen et al. (2026), arXiv:2601.05420, with Jeffreys' prior.
         With cases, of effective counts: Korn and Graubard, Survey Methodology 24 (1998), 193–201.
@@ -90,6 +97,8 @@ def corrected_rate(
     >>> effects = DesignEffects(rate=2.0, alone=2.0, cases=50, labels=100)
     >>> [round(x, 4) for x in corrected_rate(Verdicts(40, 10, 5, 45, 525, 1000), effects=effects)]
     [0.5518, 0.4446, 0.6491]
+    >>> [round(x, 4) for x in corrected_rate(Verdicts(48, 0, 0, 16, 48, 64))]
+    [0.75, 0.6318, 0.8399]
     """
     if not verdicts.labels or effects.too_few:
         return None
@@ -99,7 +108,7 @@ def corrected_rate(
     )
     people, labels = verdicts.both_pass + verdicts.missed, verdicts.labels
     low, high = wilson(people / effects.alone, labels / effects.alone, confidence)
-    if high - low < estimate.high - estimate.low:
+    if verdicts.whole or high - low < estimate.high - estimate.low:
         return Estimate(people / labels, low, high)
     return estimate
 

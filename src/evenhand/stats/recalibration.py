@@ -284,7 +284,7 @@ def graded_rate(
     plain = corrected_rate(verdicts, CONFIDENCE, effects)
     if plain is None:
         return None
-    adjusted = _adjusted(judged, labels)
+    adjusted = None if verdicts.whole else _adjusted(judged, labels)
     if adjusted is None:
         return GradedRate(plain, 0.0)
     counts, explained = adjusted

@@ -49,7 +49,7 @@ async def test_many_variants_share_a_line_with_the_lowest_and_the_highest(
     """Three have lines of their own, as there is room for them."""
     run = await a_run(make_run, variants)
     heading, *texts = judged_lines(run, [f"p{i}" for i in range(variants)], 300)
-    assert heading == "  judged metrics"
+    assert heading == "  judged metrics: pass rates"
     assert len(texts) == lines
     if lines == 2:
         most = 100 - (variants - 1) * 10
@@ -131,3 +131,30 @@ async def test_a_metric_that_nobody_labelled_is_neither_labelled_nor_stale(
     prose, kind = judged_lines(later, ["p0"], 300)[1:3]
     assert "corrected, 10 labels" in prose
     assert kind.endswith("100 % [72–100] by judge-1 · not checked against people")
+
+
+async def test_a_mean_score_isnt_taken_for_the_pass_rate_of_the_same_metric(make_run: Make):
+    """Scores between 0 and 1: both numbers have their names, and a difference of nothing is 0."""
+    ends = [(0.3, 0.4), (0.9, 0.8), (0.9, 0.9), (0.9, 0.9)]
+    sides = [
+        [
+            replace(trial, outcomes=(replace(trial.outcomes[0], score=pair[side]),))
+            for i, pair in enumerate(ends)
+            for trial in [judged(i, ok=pair[side] > 0.5, case=f"c{i}")]
+        ]
+        for side in (0, 1)
+    ]
+    before, after = [
+        await make_run(trials, [Variant(0, "p", "m")], planned=4, calls=[judge_call()])
+        for trials in sides
+    ]
+    assert judged_lines(before, ["p"], 300)[:2] == [
+        "  judged metrics: pass rates",
+        "    prose: 75 % [30–95] by judge-1 · not checked against people",
+    ]
+    comparison = compare(before, after, metric="prose")
+    lines = str(comparison).splitlines()
+    assert any(line.startswith("prose, mean score: 0.00 over 4 cases (paired)") for line in lines)
+    assert "  0.75 → 0.75 · 1 better, 1 worse, 2 the same" in lines
+    assert lines[lines.index("judged metrics: pass rates") + 1].startswith("  prose: 0 points")
+    assert ">prose, mean score<" in comparison._repr_html_()

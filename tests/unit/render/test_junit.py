@@ -10,6 +10,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.runs import Make, result
 
+from evenhand import EvalSet, at_least, at_most, run
+from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.export import export
@@ -108,3 +111,86 @@ async def test_whatever_a_model_wrote_the_file_can_be_read(make_run: Make, evil:
 async def test_no_trials_are_a_file_too(make_run: Make):
     """With one error: nothing was run."""
     assert read(await make_run([], planned=2)).get("errors") == "1"
+
+
+def bounded(right: int, wrong: int, broken: int = 0, **bounds: object) -> RunFile:
+    """A run of a set whose cases are right, wrong or in error, in these numbers."""
+    kinds = ["right"] * right + ["wrong"] * wrong + ["broken"] * broken
+    cases = [{"id": f"ü{i}", "input": kind} for i, kind in enumerate(kinds)]
+    evals = EvalSet("bounded", data=cases, **bounds)
+
+    @evals.eval
+    def judged(case, expect) -> str:
+        if case.input == "broken":
+            msg = "no answer"
+            raise RuntimeError(msg)
+        expect(case.input == "right", "is right", metric="accuracy")
+        return case.input
+
+    return run(evals).file
+
+
+@pytest.mark.parametrize(
+    ("trials", "bounds", "verdict"),
+    [
+        ((4, 1, 0), {"pass_rate": 0.8}, "passed"),
+        ((4, 0, 1), {"pass_rate": 0.8}, "passed"),
+        ((3, 2, 0), {"pass_rate": 0.8}, "failed"),
+        ((3, 1, 1), {"pass_rate": 0.8}, "undecided"),
+        ((3, 0, 2), {"pass_rate": 0.8}, "undecided"),
+        ((4, 1, 0), {}, "failed"),
+        ((1, 4, 0), {"require": {"accuracy": at_least(0.1)}}, "passed"),
+        ((5, 0, 0), {"require": {"accuracy": at_most(0.5)}}, "failed"),
+        ((5, 0, 0), {"require": {"accuracy": at_least(0.5), "none": at_least(1)}}, "undecided"),
+        ((2, 1, 0), {"require": {"accuracy": at_least(0.5), "none": at_least(1)}}, "undecided"),
+    ],
+)
+def test_the_suite_is_green_where_the_run_passed_and_only_there(
+    trials: tuple[int, int, int], bounds: dict[str, object], verdict: str
+):
+    """Failures mean that it failed, errors that it is undecided; the counts are those of the elements."""
+    file = bounded(*trials, **bounds)
+    suite = read(file)
+    properties = {p.get("name"): p.get("value") for p in suite.iter("property")}
+    assert properties["verdict"] == verdict_of(file) == verdict
+    failures, errors = len(list(suite.iter("failure"))), len(list(suite.iter("error")))
+    assert (suite.get("failures"), suite.get("errors")) == (str(failures), str(errors))
+    assert suite.get("tests") == str(len(suite.findall("testcase")))
+    assert bool(failures or errors) == (verdict != "passed")
+    assert verdict != "failed" or failures
+    assert verdict != "undecided" or errors
+
+
+def test_what_bounds_allow_is_told_all_the_same():
+    """In the output of a test case that passes; a bound that is missed is a test case with both numbers."""
+    *_, allowed = read(bounded(4, 1, pass_rate=0.8)).findall("testcase")
+    assert [one.tag for one in allowed] == ["system-out"]
+    assert "fail, within the bounds of the run\nfail: is right" in str(allowed[0].text)
+    *_, missed = read(bounded(5, 0, require={"accuracy": at_most(0.5)})).findall("testcase")
+    failure = missed.find("failure")
+    assert failure is not None
+    assert "accuracy 1" in str(failure.get("message"))
+    assert "wanted at most 0.5" in str(failure.get("message"))
+
+
+async def test_a_failed_repeat_of_a_test_that_passed_is_no_failure(make_run: Make):
+    """One test passes with four of five, another fails with three; chosen by outcome, all that failed are failures."""
+    trials = [
+        result(variant * 5 + n, case="c", variant=variant, repeat=n, ok=n < 4 - variant)
+        for variant in (0, 1)
+        for n in range(5)
+    ]
+    required = tuple(
+        Requirement(PASSED, Bound(at_least=0.8), (variant,), case="c") for variant in (0, 1)
+    )
+    two = [Variant(0, "test_a", ""), Variant(1, "test_b", "")]
+    file = await make_run(trials, two, repeats=5, requirements=required)
+    failed = [
+        one.get("classname")
+        for one in read(file).findall("testcase")
+        if one.find("failure") is not None
+    ]
+    assert failed == ["test_b", "test_b"]
+    places = [trial.index for trial in trials if trial.outcome == "fail"]
+    chosen = file.only(places, "where status:fail", by_outcome=True)
+    assert read(chosen).get("failures") == "3"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -153,13 +154,22 @@ async def test_cases_keep_their_numbers_and_columns_are_not_compared(
     """What is listed can be asked for by the name that it had; a choice says nothing of columns."""
     chosen = narrow(summaries_run, "case:case6 score>0")
     rows = list(cell_rows(chosen, Grid(chosen), 100, Ink(False)))
-    assert [row.split()[0] for row in rows] == ["18", "19", "20"]
-    assert "basic · 7 bees" in rows[0]
+    assert rows[0].startswith("  ✗ fail             3.67  basic · 7 bees ")
+    assert [row.split(" · ")[1].split()[0] for row in rows] == ["7"] * 3, "the cases' own numbers"
+    assert max(map(len, rows)) <= 100
     out = io.StringIO()
     show(chosen, out)
     assert "1 of" not in out.getvalue()
     assert "detectable" not in out.getvalue()
     assert "2 of 3 passed" in out.getvalue()
+
+
+async def test_repeats_of_a_case_are_told_apart(make_run: Make) -> None:
+    """By their number, however long the case's name is."""
+    trials = [result(i, case="c" * 90, repeat=i) for i in range(2)]
+    run = await make_run(trials, repeats=2)
+    rows = list(cell_rows(run, Grid(run), 100, Ink(False)))
+    assert [re.search(r"repeat \d", row)[0] for row in rows] == ["repeat 1", "repeat 2"]
 
 
 async def test_nothing_chosen_is_said(summaries_run: RunFile) -> None:

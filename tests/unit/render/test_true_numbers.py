@@ -205,7 +205,8 @@ class TestScores:
 
 class TestWhatIsLeftOut:
     @pytest.mark.parametrize(
-        ("again", "words"), [("A", "more failures: "), ("N", "for other reasons")]
+        ("again", "words"),
+        [("A", "more failures, 3 of them for other reasons"), ("N", "for other reasons")],
     )
     async def test_reasons_are_other_ones_only_if_none_was_told(
         self, make_run: Make, again: str, words: str
@@ -227,6 +228,26 @@ class TestWhatIsLeftOut:
         assert f"… and 4 {words}" in printed(await make_run(cells, variants)).replace(
             "4 more failures for", "4 for"
         )
+
+    async def test_failures_that_a_later_column_tells_for_all_are_not_counted_as_left_out(
+        self, make_run: Make
+    ):
+        """Three columns share a reason. The first has no room for it, and the second tells it for the three."""
+        whys = ["ABCDZ", "ZEFG", "Z"]
+        cells = [
+            result(
+                3 * case + variant,
+                case=f"c{case}",
+                variant=variant,
+                ok=case >= len(column),
+                outcomes=(Outcome(column[case], "fail", 0.0, ""),) if case < len(column) else (),
+            )
+            for case in range(6)
+            for variant, column in enumerate(whys)
+        ]
+        text = printed(await make_run(cells, [Variant(i, f"p{i}", "echo") for i in range(3)]))
+        assert len([line for line in text.splitlines() if line.endswith("   Z")]) == 1
+        assert "more failure" not in text
 
 
 class TestWords:

@@ -20,6 +20,7 @@ from evenhand.stats.correction import (
     corrected_rate,
     replaced_share,
 )
+from evenhand.stats.interval import wilson
 from evenhand.stats.paired_rates import paired_rates
 
 KRIPPENDORFF = (
@@ -88,8 +89,18 @@ def test_without_labels_there_is_no_corrected_rate_and_all_labelled_is_what_peop
     assert corrected_rate(Verdicts(0, 0, 0, 0, 5, 10)) is None
     whole = corrected_rate(Verdicts(6, 2, 1, 11, 7, 20))
     assert whole is not None
-    assert whole.value == pytest.approx(8 / 20, abs=0.02)
+    assert whole == (8 / 20, *wilson(8, 20))
     assert replaced_share([(1, 1), (0, 1)]) is None
+
+
+@pytest.mark.parametrize("passes", [0, 4, 48, 63, 64])
+def test_where_all_is_labelled_and_both_agree_the_corrected_rate_is_the_raw_one(passes: int):
+    """Value and interval; with a single item without a label it is a mixture again, next to it."""
+    raw = (passes / 64, *wilson(passes, 64))
+    assert corrected_rate(Verdicts(passes, 0, 0, 64 - passes, passes, 64)) == raw
+    one_more = corrected_rate(Verdicts(passes, 0, 0, 64 - passes, passes + 1, 65))
+    assert one_more is not None
+    assert one_more.value == pytest.approx(raw[0], abs=0.03)
 
 
 @pytest.mark.thorough

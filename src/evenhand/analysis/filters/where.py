@@ -121,7 +121,7 @@ def narrow(
 
 
 def cell_rows(run: RunFile, grid: Grid, width: int, ink: Ink, most: int = LISTED) -> Iterator[str]:
-    """The trials of a run, a line each: place in the plan, outcome, score, cell and the start of its output.
+    """The trials of a run, a line each: outcome, score, cell and the start of its output.
 
     Args:
         run: The run, narrowed as a rule.
@@ -133,13 +133,13 @@ def cell_rows(run: RunFile, grid: Grid, width: int, ink: Ink, most: int = LISTED
         yield "  no trial is chosen"
     for trial in run.trials(limit=most):
         score = "" if trial.score is None else number(trial.score)
-        place = clip(grid.place(trial), PLACE)
+        repeat = f" · repeat {trial.repeat + 1}" if run.meta.repeats > 1 else ""
+        place = f"{clip(grid.place(trial), PLACE - len(repeat))}{repeat}"
         content = trial.error.message if trial.error else trial.output
-        start = f"  {trial.index:>6}  "
         line = f"{padded(word_of(trial), 14)} {score:>6}  {padded(place, PLACE)}  "
-        room = max(10, width - columns(start + line) - 2)
+        room = max(10, width - columns(line) - 4)
         text = "" if content is None else clip(safe(_text(content)), room)
-        yield f"{start}{ink.mark(trial.outcome)} {line}{text}".rstrip()
+        yield f"  {ink.mark(trial.outcome)} {line}{text}".rstrip()
     if total > most:
         yield f"  … and {count(total - most, 'more trial')}; -v prints all of them whole"
 

@@ -209,7 +209,9 @@ def _of_strata(
         Agreement,
         whole,
         verdicts=v,
-        corrected=corrected_by_strata(whole.uniform, v.passed, v.items, effects=effects),
+        corrected=corrected_rate(v, effects=effects)
+        if v.whole
+        else corrected_by_strata(whole.uniform, v.passed, v.items, effects=effects),
         random_p=random_p,
         weighted=whole,
         weighted_by_variant=by_variant,

@@ -257,7 +257,7 @@ class _Labels(Record, frozen=True):
             if by_probability is not None:
                 return by_probability.estimate
         rate = corrected_rate(self.counts, effects=self.effects)
-        if rate is None or self.weighted is None:
+        if rate is None or self.weighted is None or self.counts.whole:
             return rate
         return corrected_by_strata(
             self.weighted, self.counts.passed, self.counts.items, effects=self.effects

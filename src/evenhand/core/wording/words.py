@@ -320,10 +320,12 @@ def spent(usd: float | None, *, scripted: bool) -> str:
 
     >>> spent(0.00123, scripted=False), spent(None, scripted=False), spent(None, scripted=True)
     ('$0.0012 spent', 'cost unknown', 'replies scripted')
+    >>> spent(0.0, scripted=False), spent(0.0, scripted=True)
+    ('$0 spent', 'replies scripted')
     """
-    if usd is None:
-        return "replies scripted" if scripted else "cost unknown"
-    return f"{money(usd)} spent"
+    if scripted and not usd:
+        return "replies scripted"
+    return "cost unknown" if usd is None else f"{money(usd)} spent"
 
 
 def priced(usd: float | None, *, scripted: bool, bound: str = "about") -> str:

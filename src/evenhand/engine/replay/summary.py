@@ -111,6 +111,12 @@ class RunReplay(Record, frozen=True, kw_only=True):
     ]
     asks: Annotated[bool, Key("whether what was not recorded was asked")]
     regrades: Annotated[bool, Key("whether its judges were asked, about the recorded outputs")]
+    first: Annotated[
+        str,
+        Key(
+            "where `run` was itself regraded, the id of the run whose outputs it has; otherwise empty"
+        ),
+    ]
 
 
 def replay_row(run: RunFile) -> RunReplay | None:

@@ -13,6 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from statistics import fmean
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
@@ -279,6 +280,22 @@ class Tried(Record, frozen=True):
             Differences(list(at_worst.values()), rates=True),
         )
 
+    def silent(self, half: str) -> int:
+        """On how many outputs of a half it gave no verdict."""
+        return sum(
+            item.half == half and item.index in self.verdicts and self.verdicts[item.index] is None
+            for item in self.items
+        )
+
+    def could_be_ahead(self, today: Tried, half: str) -> bool:
+        """Whether missing verdicts, had they been people's, would put the variant ahead of today's judge on a half."""
+        units: defaultdict[str, list[float]] = defaultdict(list)
+        for item in self.items:
+            if item.half == half and item.index in self.verdicts:
+                agrees = self.verdicts[item.index] in (item.people, None)
+                units[item.unit].append(float(agrees) - (today.verdicts[item.index] is item.people))
+        return math.fsum(map(fmean, units.values())) > 0
+
 
 class Comparison(Record, frozen=True):
     """A variant compared with today's judge on one half.
@@ -340,9 +357,15 @@ class JudgeTryout(MutableRecord, kw_only=True):
         return all(len(one.verdicts) == self.labels for one in self.variants)
 
     @property
-    def unanswered(self) -> bool:
-        """Whether none is ahead, but one gave no verdict at all on the half that chooses: it could be better."""
-        return self.best is None and any(one.difference is None for one in self.choosing)
+    def open(self) -> list[Tried]:
+        """Where none is ahead on the half that chooses, those that could be: they gave no verdict on some of it."""
+        if self.best is not None:
+            return []
+        return [
+            one
+            for one in self.variants
+            if one.silent(CHOOSING) and one.could_be_ahead(self.today, CHOOSING)
+        ]
 
     def size(self, half: str) -> int:
         """How many outputs a half has."""
@@ -356,7 +379,7 @@ class JudgeTryout(MutableRecord, kw_only=True):
     @property
     def verdict(self) -> TryoutVerdict:
         """The verdict on the judge's variants."""
-        if not self.enough or not self.complete or self.unanswered:
+        if not self.enough or not self.complete or self.open:
             return "no verdict"
         if self.best is None:
             return "no variant is better"

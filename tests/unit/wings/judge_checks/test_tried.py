@@ -86,6 +86,21 @@ def test_a_variant_that_says_the_same_is_not_better():
     assert "no variant agrees with people more often than today's judge" in shown(one)
 
 
+def test_a_variant_that_its_errors_could_put_ahead_leaves_open_whether_one_is_better():
+    """It says what today's judge says, and nothing on 8 of the outputs; where those were right already, it is not."""
+    same: dict[int, bool | None] = dict.fromkeys(range(80), True)
+    wrong, right = [i for i in range(80) if i % 8 == 0], [i for i in range(80) if i % 8 == 2]
+    one = tryout(items(80), same=same, doubtful=same | dict.fromkeys(wrong[:8], None))
+    assert one.verdict == "no verdict"
+    assert [variant.name for variant in one.open] == ["doubtful"]
+    assert (
+        "whether 'doubtful' (without a verdict on 8 of the 40 outputs used to choose) is better isn't known"
+        in shown(one)
+    )
+    sure = tryout(items(80), same=same | dict.fromkeys(right[:8], None))
+    assert (sure.verdict, sure.open) == ("no variant is better", [])
+
+
 def test_errors_are_left_out_of_rates_and_keep_a_winner_from_being_confirmed():
     """The rate is of the others; its interval holds whatever the errors would have been."""
     silent: dict[int, bool | None] = {i: None for i in range(80) if i % 8 == 3}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from evenhand.analysis.trust.judgements.compared_pairs import compared_pairs
@@ -49,17 +50,8 @@ def too_few(run: RunFile, metrics: Sequence[str] = ()) -> str:
     Args:
         metrics: Those to look at; all judged ones where there are none.
     """
-    outputs: Counter[str] = Counter()
-    cases: defaultdict[str, set[str]] = defaultdict(set)
-    for trial in run.trials():
-        for metric in judged_metrics(trial):
-            outputs[metric] += 1
-            cases[metric].add(trial.case)
-    few = [
-        metric
-        for metric in metrics or outputs
-        if outputs[metric] < FEWEST or len(cases[metric]) < FEWEST_CASES
-    ]
+    outputs, cases = _judged(run)
+    few = [metric for metric in metrics or outputs if not _suffices(outputs, cases, metric)]
     if not few:
         return ""
     most = max(few, key=outputs.__getitem__)
@@ -72,8 +64,29 @@ def too_few(run: RunFile, metrics: Sequence[str] = ()) -> str:
     )
     return (
         f"calibrate needs {FEWEST} labels, of {FEWEST_CASES} cases or more; {safe(most)}{others} has"
-        f" {count(outputs[most], 'output')} of {count(len(cases[most]), 'case')}{advice}"
+        f" {count(outputs[most], 'output')} of {count(len(cases.get(most, ())), 'case')}{advice}"
     )
+
+
+def labels_can_suffice(run: RunFile) -> bool:
+    """Whether a run has outputs and cases enough for a verdict on one of its metrics, at least, were all labelled."""
+    outputs, cases = _judged(run)
+    return any(_suffices(outputs, cases, metric) for metric in outputs)
+
+
+def _judged(run: RunFile) -> tuple[Counter[str], Mapping[str, AbstractSet[str]]]:
+    """By metric how many outputs were judged, and the cases."""
+    outputs: Counter[str] = Counter()
+    cases: defaultdict[str, set[str]] = defaultdict(set)
+    for trial in run.trials():
+        for metric in judged_metrics(trial):
+            outputs[metric] += 1
+            cases[metric].add(trial.case)
+    return outputs, cases
+
+
+def _suffices(outputs: Counter[str], cases: Mapping[str, AbstractSet[str]], metric: str) -> bool:
+    return outputs[metric] >= FEWEST and len(cases.get(metric, ())) >= FEWEST_CASES
 
 
 def next_draw(run: RunFile) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.options import file_option, flag, number_option, repeatable
 from evenhand.cli.session import Session, spending_options
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
@@ -167,7 +166,7 @@ def _calibrated(
         write_calibration,
     )
     from evenhand.analysis.trust.selective import selective_verdicts
-    from evenhand.core.wording.words import near, put, safe, short_id
+    from evenhand.core.wording.words import near, safe, short_id
     from evenhand.render.calibration_text import calibration_lines
     from evenhand.store.runfile import RunFile
 
@@ -186,28 +185,24 @@ def _calibrated(
             write_calibration(calibration, path)
         if written:
             tell(
-                f"written to {path}; commit it, and later runs are corrected with it"
+                f"written to {near(path)}; commit it, and later runs are corrected with it"
                 if has_usable_judge(path)
-                else f"written to {path}; no judge in it can be used yet, so with --calibrated required,"
+                else f"written to {near(path)}; no judge in it can be used yet, so with --calibrated required,"
                 " a run has no verdict"
             )
         if remaining:
             tell(
-                f"{'kept there' if written else f'{path} is kept'}, as this run has no verdict that could replace it:"
-                f" {safe(', '.join(remaining))}\n  --to {near(path)} writes this run's calibration all the same"
+                f"{'kept there' if written else f'{near(path)} is kept'}, as this run has no verdict that could replace"
+                f" it: {safe(', '.join(remaining))}\n  --to {near(path)} writes this run's calibration all the same"
             )
     elif before := calibrated_before(calibration, place_of(meta)):
         tell(f"calibrated before, in {near(place_of(meta))}: {safe(', '.join(before))}")
-    with printing():
-        if as_json:
-            from evenhand.core.wording.json_text import json_text, writer
-
-            decided = {key: verdicts.row() for key, verdicts in selective.items()}
-            writer(sys.stdout)(json_text(calibration.document(decided or None)) + "\n")
-        else:
-            heading = f"run {short_id(meta.id)} · {safe(meta.title)}\n\n"
-            lines = calibration_lines(calibration, selective)
-            put(sys.stdout, heading + "".join(f"{line}\n" for line in lines))
+    if as_json:
+        decided = {key: verdicts.row() for key, verdicts in selective.items()}
+        say_json(calibration.document(decided or None))
+    else:
+        heading = f"run {short_id(meta.id)} · {safe(meta.title)}"
+        say_lines([heading, "", *calibration_lines(calibration, selective)])
     for line in following:
         tell(line)
     return 0
@@ -216,8 +211,14 @@ def _calibrated(
 def _following(run: RunFile, calibration: Calibration) -> list[str]:
     """What to do where labels are missing: which run has them, whether cases are too few, and what to label."""
     from evenhand.analysis.trust.calibrated import judged_rates
-    from evenhand.analysis.trust.labels.what_next import labelled_run, next_labels, too_few
-    from evenhand.analysis.trust.trust_rules import FEWEST
+    from evenhand.analysis.trust.labels.what_next import (
+        labelled_run,
+        labels_can_suffice,
+        next_labels,
+        too_few,
+    )
+    from evenhand.analysis.trust.trust_rules import FEWEST, ONE_METRIC
+    from evenhand.render.command_words import typed_for
 
     labels = [judge.verdicts.labels for judge in calibration.judges]
     labels += [len(ranking.labels.pairs) for ranking in calibration.rankings]
@@ -234,6 +235,14 @@ def _following(run: RunFile, calibration: Calibration) -> list[str]:
         lines.append(f"! run {other.name} has {other.words}: evenhand {verb} {other.name}{here}")
     if few := too_few(run) if calibration.judges else "":
         lines.append(f"! {few}")
+    if few and not calibration.rankings and not labels_can_suffice(run):
+        # Metrics of one case each become one first, which the line above says.
+        more = (
+            []
+            if ONE_METRIC in few
+            else [f"next: add cases, then evenhand run{typed_for(run.meta)}"]
+        )
+        return [*lines, *more]
     if other is None and (command := next_labels(run)):
         lines.append(f"next: {command}")
     return lines

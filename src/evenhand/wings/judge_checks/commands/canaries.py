@@ -129,7 +129,7 @@ def _kept(
     passes = sum(one.verdict == "pass" for one in chosen.canaries)
     number = counted(len(chosen.canaries), "canary", "canaries")
     tell(
-        f"{number} written to {file} ({passes} that people pass, {len(chosen.canaries) - passes} that they fail);"
+        f"{number} written to {near(file)} ({passes} that people pass, {len(chosen.canaries) - passes} that they fail);"
         f" commit it. next: {safe(following)}"
     )
     return 0

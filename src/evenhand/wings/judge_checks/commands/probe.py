@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -167,11 +168,9 @@ def _probed(
 
 def _estimated(request: ProbeRequest, plan: Plan, *, cached: bool) -> int:
     """Prints what a probe would ask."""
-    with printing():
-        for variant in plan.variants:
-            size = sum(planned.variant.index == variant.index for planned in plan.trials())
-            click.echo(f"  {_safe(str(variant))}: {size:,}")
-        click.echo(_estimate(request, plan, cached=cached))
+    sizes = Counter(planned.variant.index for planned in plan.trials())
+    variants = [f"  {_safe(str(variant))}: {sizes[variant.index]:,}" for variant in plan.variants]
+    say_lines([*variants, _estimate(request, plan, cached=cached)])
     return 0
 
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from evenhand.cli.session import Session, study_settings
 from evenhand.cli.streams import printing, say_json, say_lines, tell
 from evenhand.cli.study import (
@@ -26,6 +24,7 @@ from evenhand.core.record import Record
 from evenhand.core.wording.ink import Ink, width_of
 from evenhand.core.wording.words import (
     clip,
+    columns,
     count,
     folded,
     in_points,
@@ -188,8 +187,7 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
     if quiet:
         tell(line)
         return
-    with printing():
-        click.echo("\n".join([*lines, line]))
+    say_lines([*lines, line])
 
 
 def report_tryout(file: Path, *, as_json: bool) -> int:
@@ -203,7 +201,7 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
     with RunFile.open(file) as run_file:
         tryout = tryout_of(run_file)
         scripted, grid = run_file.meta.is_scripted, Grid(run_file)
-        unanswered = any(judge.unanswered for judge in tryout.judges)
+        unanswered = any(judge.open for judge in tryout.judges)
         name = called(Path.cwd(), file)
         errors = error_lines(run_file, grid, width_of(sys.stdout), Ink(on=False))
         resumed = (remedy(run_file, grid, name) or f"evenhand resume {name}") if unanswered else ""
@@ -277,16 +275,13 @@ def _why(judge: JudgeTryout) -> str:
             f"{count(judge.labels, 'label')} are too few: it takes {FEWEST} or more, so that each half has"
             f" {FEWEST // 2}"
         )
-    if judge.unanswered:
+    if judge.open:
+        size = judge.size(CHOOSING)
         silent = [
-            f"'{safe(one.name)}'"
-            for one, compared in zip(judge.variants, judge.choosing, strict=True)
-            if compared.difference is None
+            f"'{safe(one.name)}' (without a verdict on {one.silent(CHOOSING):,} of the {size:,} outputs used to choose)"
+            for one in judge.open
         ]
-        none = (
-            f"{' and '.join(silent)} gave none on the {judge.size(CHOOSING)} outputs used to choose"
-        )
-        return f"{none}, so whether that is better isn't known"
+        return f"whether {' or '.join(silent)} is better isn't known"
     if judge.winner is None or judge.confirmation is None:
         return (
             f"on the {judge.size(CHOOSING)} outputs used to choose, no variant agrees with people more often than"
@@ -316,20 +311,37 @@ def _could_show(compared: Comparison, outputs: int) -> str:
 
 
 def _rates(judge: JudgeTryout, *, scripted: bool) -> Iterator[str]:
-    """How each one stands to people, on all labelled outputs."""
-    labels = f"on all {count(judge.labels, 'label')}"
-    rates = "  ".join(f"{name:<16}" for name in ("agrees", "TPR", "TNR"))
-    yield f"  {padded(labels, _NAME)}  {rates}  {'corrected':<9}  {'per verdict':<11}  errors"
-    for one in (judge.today, *judge.variants):
-        cells = [_name(one), *(padded(rate_or_dash(x), 16) for x in (one.agrees, one.tpr, one.tnr))]
-        width = "–" if one.half_width is None else f"±{percent(one.half_width)}"
-        cost = "scripted" if scripted else "–"
-        if one.per_verdict_usd is not None:
-            cost = money(one.per_verdict_usd)
-        yield f"  {'  '.join(cells)}  {width:<9}  {cost:<11}  {one.errors or ''}".rstrip()
+    """How each one stands to people, on all labelled outputs; where a row has no room, its name stands above it."""
+    every = (judge.today, *judge.variants)
+    table: dict[str, list[str]] = {
+        "agrees": [rate_or_dash(one.agrees) for one in every],
+        "TPR": [rate_or_dash(one.tpr) for one in every],
+        "TNR": [rate_or_dash(one.tnr) for one in every],
+        "corrected": [
+            "–" if x is None else f"±{percent(x)}" for x in (one.half_width for one in every)
+        ],
+        "per verdict": [_price(one.per_verdict_usd, scripted=scripted) for one in every],
+        "errors": [str(one.errors or "") for one in every],
+    }
+    names = [
+        f"on all {count(judge.labels, 'label')}",
+        *(clip(safe(one.name), _NAME) for one in every),
+    ]
+    widths = [max(columns(head), *map(columns, texts)) for head, texts in table.items()]
+    rows = [
+        "  ".join(map(padded, row, widths)).rstrip()
+        for row in (list(table), *zip(*table.values(), strict=True))
+    ]
+    beside = 4 + _NAME + max(map(columns, rows)) <= width_of(sys.stdout)
+    for name, row in zip(names, rows, strict=True):
+        yield from (f"  {padded(name, _NAME)}  {row}",) if beside else (f"  {name}", f"    {row}")
     for one in judge.variants:
         if one.cascade is not None:
             yield from _wrapped(_shared_out(one.name, one.cascade), 2)
+
+
+def _price(usd: float | None, *, scripted: bool) -> str:
+    return money(usd) if usd is not None else "scripted" if scripted else "–"
 
 
 def _shared_out(name: str, cascade: TriedCascade) -> str:
