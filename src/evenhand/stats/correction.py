@@ -73,7 +73,11 @@ class Estimate(NamedTuple):
 
 
 def corrected_rate(
-    verdicts: Verdicts, confidence: float = CONFIDENCE, effects: DesignEffects = _ONE_EACH
+    verdicts: Verdicts,
+    confidence: float = CONFIDENCE,
+    effects: DesignEffects = _ONE_EACH,
+    *,
+    same_items: bool = True,
 ) -> Estimate | None:
     """The pass rate that people would have found on all items, from 0 to 1, by Beta post-stratification.
 
@@ -84,6 +88,7 @@ def corrected_rate(
     Args:
         confidence: Of the interval, two-sided.
         effects: By how much less they say because items of one case go together; by default, each is a case of its own.
+        same_items: Whether the labelled items are among all items. Of later ones, labels alone say nothing.
 
     Returns:
         The median and the two quantiles, or the share and its interval of Wilson for the labels alone; None without
@@ -106,6 +111,8 @@ def corrected_rate(
     estimate = corrected_counts(
         counts, verdicts.passed, verdicts.items, confidence, effect=effects.rate
     )
+    if not same_items:
+        return estimate
     people, labels = verdicts.both_pass + verdicts.missed, verdicts.labels
     low, high = wilson(people / effects.alone, labels / effects.alone, confidence)
     if verdicts.whole or high - low < estimate.high - estimate.low:

@@ -255,6 +255,8 @@ def graded_rate(
     judged: Sequence[GradedItem],
     labels: Sequence[GradedLabel],
     effects: DesignEffects = _ONE_EACH,
+    *,
+    same_items: bool = True,
 ) -> GradedRate | None:
     """The pass rate that people would have found on all items, by verdicts and recalibrated probabilities.
 
@@ -265,6 +267,7 @@ def graded_rate(
         judged: All judged items, the labelled ones among them.
         labels: The labelled ones.
         effects: By how much less they say because items of one case go together.
+        same_items: As in `corrected_rate`.
 
     Returns:
         None without labels, and with labels of too few cases.
@@ -281,7 +284,7 @@ def graded_rate(
     0.45
     """
     verdicts = verdicts_in(judged, labels)
-    plain = corrected_rate(verdicts, CONFIDENCE, effects)
+    plain = corrected_rate(verdicts, CONFIDENCE, effects, same_items=same_items)
     if plain is None:
         return None
     adjusted = None if verdicts.whole else _adjusted(judged, labels)
@@ -290,9 +293,8 @@ def graded_rate(
     counts, explained = adjusted
     passed, items = verdicts.passed, verdicts.items
     estimate = corrected_counts(counts, passed, items, CONFIDENCE, effect=effects.rate)
-    people, n = verdicts.both_pass + verdicts.missed, verdicts.labels
-    low, high = wilson(people / effects.alone, n / effects.alone)
-    if min(high - low, plain.high - plain.low) < estimate.high - estimate.low:
+    # Where labels alone say more, the rate by verdicts is theirs already.
+    if plain.high - plain.low < estimate.high - estimate.low:
         return GradedRate(plain, 0.0)
     return GradedRate(estimate, explained)
 

@@ -201,6 +201,8 @@ def corrected_by_strata(
     items: int,
     confidence: float = CONFIDENCE,
     effects: DesignEffects = _ONE_EACH,
+    *,
+    same_items: bool = True,
 ) -> Estimate | None:
     """The pass rate that people would have found on all items, from 0 to 1.
 
@@ -211,6 +213,7 @@ def corrected_by_strata(
         items: All judged items.
         confidence: Of the interval, two-sided.
         effects: By how much less they say because items of one case go together; by default, each is a case of its own.
+        same_items: As in `corrected_rate`.
 
     Returns:
         The median and the two quantiles; None with labels of too few cases.
@@ -218,6 +221,8 @@ def corrected_by_strata(
     if effects.too_few:
         return None
     estimate = corrected_counts(labels[:4], passed, items, confidence, effect=effects.rate)
+    if not same_items:
+        return estimate
     size = labels.size / effects.alone
     # Rounding can take the rate beyond 1, which `wilson` refuses.
     low, high = wilson(min(1.0, labels.rate) * size, size, confidence)

@@ -39,13 +39,19 @@ from evenhand.core.application_code import changed_code
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
+from evenhand.stats.corrected_differences import corrected_difference
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import CaseLabel, DesignEffects
+from evenhand.stats.interval import wilson
 from evenhand.stats.split_labels import SplitShare
 from evenhand.stats.votes import VoteWeights
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
+SHARE = "judge's pass rate"
+"""What is said to have changed where nothing else has, and the judge passes another share of the outputs."""
+_SURE = 0.99
+"""The confidence with which it has: one run in a hundred that is as before seems otherwise."""
 OTHER_EVALS = "evals"
 """What is said to have changed where a calibration is of other evals, which share the metric's name."""
 Status = Literal["fresh", "stale", "missing"]
@@ -196,6 +202,8 @@ def _rates_by_file(
 ) -> list[JudgedRate]:
     """The rates of a metric as a calibration file corrects them, unless something has changed since."""
     same = {} if changed else _same_variants(metric, file, judged, run.meta)
+    moved = {index for index, one in same.items() if _has_moved(one, metric.of_variant(index))}
+    same = {index: one for index, one in same.items() if index not in moved}
     place = place_of(run.meta)
     # Of a judge that tells nothing apart, the corrected rate would be that of the run that was labelled.
     tells = file.verdict != "do not use"
@@ -221,8 +229,32 @@ def _rates_by_file(
         verdict=file.verdict,
         why=why,
     )
-    of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
+    of_file = [
+        replace(rate, status="stale", changed=(SHARE,))
+        if rate.variant in moved
+        else replace(rate, by_votes=rate.variant in votes)
+        for rate in of_file
+    ]
     return _with_means(of_file, _means_of_file(place, metric, file, same))
+
+
+def _has_moved(one: CalibrationVariant, items: Sequence[Item]) -> bool:
+    """Whether the judge passes another share of the outputs than of those that labels were drawn of.
+
+    Then something is otherwise that no digest has, such as a model behind its old name: what people said of the old
+    outputs says nothing of these. Cases count, not outputs, so that it is seen too late rather than too early.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998), 873–890, method 10, at 99 %.
+    """
+    if not items or not one.items:
+        return False
+    cases = len({item.unit for item in items})
+    then, now = (
+        Estimate(share, *wilson(share * cases, cases, _SURE))
+        for share in (one.passed / one.items, sum(item.passed for item in items) / len(items))
+    )
+    apart = corrected_difference(then, now)
+    return not apart.low <= 0 <= apart.high
 
 
 class _Labels(Record, frozen=True):
@@ -235,6 +267,7 @@ class _Labels(Record, frozen=True):
         items: The outputs that they correct the rate of.
         labels: The labels themselves, where they are known.
         split: The labelled outputs on which people are split; None for none.
+        own: Whether the labelled outputs are among these, and not those of an earlier run.
     """
 
     counts: Verdicts
@@ -243,6 +276,7 @@ class _Labels(Record, frozen=True):
     items: Sequence[Item] = ()
     labels: Sequence[CaseLabel] = ()
     split: SplitShare | None = None
+    own: bool = False
 
     @property
     def why(self) -> str:
@@ -253,14 +287,18 @@ class _Labels(Record, frozen=True):
     def agreed(self) -> Estimate | None:
         """The rate that people would have found of outputs on which they agree; None where they correct nothing."""
         if self.weighted is None:
-            by_probability = graded(self.items, self.labels, self.effects)
+            by_probability = graded(self.items, self.labels, self.effects, same_items=self.own)
             if by_probability is not None:
                 return by_probability.estimate
-        rate = corrected_rate(self.counts, effects=self.effects)
+        rate = corrected_rate(self.counts, effects=self.effects, same_items=self.own)
         if rate is None or self.weighted is None or self.counts.whole:
             return rate
         return corrected_by_strata(
-            self.weighted, self.counts.passed, self.counts.items, effects=self.effects
+            self.weighted,
+            self.counts.passed,
+            self.counts.items,
+            effects=self.effects,
+            same_items=self.own,
         )
 
 
@@ -300,7 +338,7 @@ def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Lab
         weighted = judge.weighted_by_variant.get(variant)
         uniform = weighted and weighted.uniform
         split = judge.split_by_variant.get(variant)
-        labels[variant] = _Labels(counts, effects, uniform, items, of_variant, split)
+        labels[variant] = _Labels(counts, effects, uniform, items, of_variant, split, own=True)
     return labels
 
 

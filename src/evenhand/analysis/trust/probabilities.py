@@ -64,13 +64,18 @@ class ProbabilityCalibration(Record, frozen=True, kw_only=True):
 
 
 def graded(
-    items: Sequence[Item], labels: Sequence[CaseLabel], effects: DesignEffects
+    items: Sequence[Item],
+    labels: Sequence[CaseLabel],
+    effects: DesignEffects,
+    *,
+    same_items: bool = True,
 ) -> GradedRate | None:
     """The rate that people would have found, by verdicts and probabilities; None where some have no probability.
 
     Args:
         labels: The labels, each counting alike.
         effects: By how much less they say because items of one case go together.
+        same_items: Whether the labels are of these items, and not of those of an earlier run.
     """
     judged = [
         GradedItem(item.passed, item.probability) for item in items if item.probability is not None
@@ -82,7 +87,7 @@ def graded(
     ]
     if not beside or len(judged) < len(items) or len(beside) < len(labels):
         return None
-    return graded_rate(judged, beside, effects=effects)
+    return graded_rate(judged, beside, effects, same_items=same_items)
 
 
 def probability_calibration(
