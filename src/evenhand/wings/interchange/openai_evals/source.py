@@ -94,7 +94,6 @@ def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Sourc
         return Source(
             cases=cases,
             model=model,
-            messages=(),
             reference=reference[5:],
             settings=settings,
             run=run.text("id"),
@@ -108,7 +107,6 @@ def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Sourc
         cases=cases,
         model=model,
         messages=messages,
-        reference="",
         settings=settings,
         run=run.text("id"),
     )
