@@ -156,7 +156,6 @@ class Imported:
 
     @property
     def meta(self) -> RunMeta:
-        """What is known of the run as a whole."""
         run = self.run
         name = digest(self.importer, run.id)
         repeats = 1 + max((one.repeat for one in run.trials), default=0)
@@ -183,7 +182,6 @@ class Imported:
             yield _result(index, one)
 
     def labels(self) -> Iterator[NewLabel]:
-        """What people said of the trials."""
         for index, one in enumerate(self.run.trials):
             for name, value in one.labels.items():
                 yield NewLabel(index, name, value)

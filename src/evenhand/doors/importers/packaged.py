@@ -127,7 +127,6 @@ class Guarded:
 
     @property
     def meta(self) -> RunMeta:
-        """What is known of the run as a whole."""
         try:
             return self._run.meta
         except (Exception, SystemExit) as error:
@@ -138,7 +137,6 @@ class Guarded:
         yield from self._read(self._run.trials, TrialResult)
 
     def labels(self) -> Iterator[NewLabel]:
-        """What people said of the trials."""
         yield from self._read(self._run.labels, NewLabel)
 
     def _read(self, read: Callable[[], Iterable[_Value]], kind: type[_Value]) -> Iterator[_Value]:

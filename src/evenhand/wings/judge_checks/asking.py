@@ -330,7 +330,6 @@ class _WatchedModel:
 
     @property
     def name(self) -> str:
-        """The label in reports."""
         return self._model.name
 
 
