@@ -13,7 +13,6 @@ from typing import Literal
 
 from msgspec import field
 
-from evenhand.analysis.comparison.case_content import compared_parts
 from evenhand.analysis.comparison.case_tests import (
     ANY,
     JUDGE_PROMPT,
@@ -24,6 +23,7 @@ from evenhand.analysis.comparison.case_tests import (
     Counts,
     Signature,
     Slot,
+    compared_parts,
 )
 from evenhand.core.definition import CODE, RIVALS
 from evenhand.core.record import MutableRecord, Record

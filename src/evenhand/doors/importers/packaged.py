@@ -11,8 +11,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.plugins import Plugin
 from evenhand.core.run import RunMeta, TrialResult
-from evenhand.doors.importers.declared import misfit
-from evenhand.doors.importers.imported import Imported, RecordedRun
+from evenhand.doors.importers.imported import Imported, RecordedRun, misfit
 from evenhand.doors.importers.recorded import RecordedDataset, Recordings
 from evenhand.languages.documents.foreign import Note, Notes
 from evenhand.store.labels.label import NewLabel
