@@ -9,10 +9,10 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Protocol
 
+from evenhand.analysis.comparison.case_content import derived_content
 from evenhand.core.cascade import JOINS
-from evenhand.core.definition import UNKNOWN, USER, Definition, brief
+from evenhand.core.definition import UNKNOWN, Definition, brief
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
@@ -271,47 +271,3 @@ def case_digest(trial: TrialResult) -> str:
     content = trial.content or derived_content(trial, imported=False)
     texts = {part: letters for part, letters in content.items() if part != "rule"}
     return brief([trial.case, texts])
-
-
-_PARTS = ("input", "expected", "vars", "context", "tags", USER, "rule")
-"""In the order in which they are told; the rule decides a case's verdict and score alone."""
-
-
-class Told(Protocol):
-    """A column, as far as its cases say something."""
-
-    recorded: bool
-    """Whether all trials say what they were given and asked."""
-
-    @property
-    def parts(self) -> Collection[str]:
-        """The parts in which some case says something."""
-        ...
-
-
-def compared_parts(first: Told, second: Told) -> Iterator[str]:
-    """The parts in which a case of one column may say something else than in the other."""
-    both = first.recorded and second.recorded
-    # Nobody knows of an earlier version's runs what was filled into a case on the way.
-    known = _PARTS if first.recorded is second.recorded else ("input", "expected")
-    for part in known:
-        # A baseline of an earlier version has no texts at all, and earlier runs don't say who played the user.
-        enough = any if both and part != USER else all
-        if enough(part in side.parts for side in (first, second)):
-            yield part
-    # The code of users: digests of different versions of Python say nothing of each other.
-    yield from sorted(
-        part for part in first.parts if part.startswith(f"{USER} ") and part in second.parts
-    )
-
-
-def derived_content(trial: TrialResult, *, imported: bool) -> dict[str, str]:
-    """What a case says, of a run that doesn't have its digests."""
-    content: dict[str, str] = {}
-    if trial.input is not None:
-        content["input"] = brief(trial.input)
-    if trial.expected is not None:
-        content["expected"] = brief(trial.expected)
-    if trial.vars and (trial.input is None or not imported):
-        content["vars"] = brief(trial.vars)
-    return content

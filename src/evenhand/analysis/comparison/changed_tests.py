@@ -13,6 +13,7 @@ from typing import Literal
 
 from msgspec import field
 
+from evenhand.analysis.comparison.case_content import compared_parts
 from evenhand.analysis.comparison.case_tests import (
     ANY,
     JUDGE_PROMPT,
@@ -23,7 +24,6 @@ from evenhand.analysis.comparison.case_tests import (
     Counts,
     Signature,
     Slot,
-    compared_parts,
 )
 from evenhand.core.definition import CODE, RIVALS
 from evenhand.core.record import MutableRecord, Record

@@ -18,7 +18,7 @@ from evenhand import (
     compare,
     run,
 )
-from evenhand.analysis.comparison.case_tests import compared_parts
+from evenhand.analysis.comparison.case_content import compared_parts
 from evenhand.core.record import Record
 
 

@@ -170,7 +170,7 @@ def _estimated(request: ProbeRequest, plan: Plan, *, cached: bool) -> int:
     with printing():
         for variant in plan.variants:
             size = sum(planned.variant.index == variant.index for planned in plan.trials())
-            click.echo(f"  {safe(str(variant))}: {size:,}")
+            click.echo(f"  {_safe(str(variant))}: {size:,}")
         click.echo(_estimate(request, plan, cached=cached))
     return 0
 
@@ -212,6 +212,11 @@ def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
                 f" next: evenhand view {called(Path.cwd(), file)}"
             )
     return {"fooled": FAILED, "held": PASSED, "undecided": NO_VERDICT}[result.verdict]
+
+
+def _safe(text: str) -> str:
+
+    return safe(text)
 
 
 def study(meta: RunMeta, file: Path) -> Study:
