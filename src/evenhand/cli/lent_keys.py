@@ -42,7 +42,6 @@ class KeysLent(MutableRecord):
 
     @property
     def definitions(self) -> str:
-        """Whose definitions of RAG metrics; empty for ours."""
         return self.asked.definitions
 
     @property

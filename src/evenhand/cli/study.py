@@ -98,7 +98,6 @@ class StudyPlan(Record, frozen=True):
     definitions: str = ""
 
     def plan(self) -> Plan:
-        """The plan."""
         return self.make()
 
 
@@ -120,17 +119,14 @@ class OfEvals:
 
     @property
     def folder(self) -> Path:
-        """Where offline.jsonl is."""
         return self.asked.folder
 
     @property
     def definitions(self) -> str:
-        """Whose definitions of RAG metrics; empty for ours."""
         return self.asked.definitions
 
     @property
     def offline(self) -> bool:
-        """Whether judges' answers come from offline.jsonl."""
         return bool(self.options.offline)
 
 

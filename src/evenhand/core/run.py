@@ -216,6 +216,11 @@ class CallRecord(Record, frozen=True):
     start: CallStart
     end: CallEnd | None
 
+    @property
+    def known(self) -> CallEnd:
+        """What is known of its end: nothing while there is none, not even that it was sent."""
+        return self.end or CallEnd(b"", "provider", attempts=0)
+
 
 class ToolRecord(Record, frozen=True):
     """A recorded call of a tool of the application under test.

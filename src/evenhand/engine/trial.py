@@ -205,7 +205,6 @@ class LiveTrial:
 
     @property
     def deciding(self) -> Deciding:
-        """What its scorers ask decision models."""
         if self._deciding is None:
             self._deciding = Deciding(
                 lambda provider, prompt, role: self.asker.ask(self, provider, prompt, role),

@@ -64,7 +64,6 @@ class CascadeJudge(SeveralJudges, MutableRecord):
         return self.first, self.then
 
     def limits(self, metric: str, question: str, system: str) -> CascadeLimits | None:
-        """How sure they have to be under a metric; None before labels have shown it for this question and system."""
         if self._limits is None:
             self._limits = _limits_in(self.folders, self.key)
         return next(

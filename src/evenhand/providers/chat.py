@@ -360,7 +360,6 @@ class ChatProvider(MutableRecord, kw_only=True):
 
     @property
     def key_name(self) -> str:
-        """The environment variable that holds the key."""
         return self.key_variable
 
 

@@ -176,20 +176,12 @@ def as_json(data: bytes) -> object:
 
 def _row(call: CallRecord) -> RunCall:
     start, end = call.start, call.end
-    return RunCall(
+    return filled(
+        RunCall,
+        call.known,
         role=start.role,
         provider=start.provider,
-        model=end.model if end else "",
         request=as_json(start.identity),
         reply=as_json(end.body) if end and end.body else None,
         origin=end.origin if end else None,
-        latency_s=end.latency_s if end else None,
-        first_byte_s=end.first_byte_s if end else None,
-        queued_s=end.queued_s if end else None,
-        tokens_in=end.tokens_in if end else None,
-        tokens_out=end.tokens_out if end else None,
-        cost_usd=end.cost_usd if end else None,
-        attempts=end.attempts if end else 0,
-        error=end.error if end else "",
-        message=end.message if end else "",
     )

@@ -189,7 +189,6 @@ class CustomJudge(Question, Generic[S]):
         return read_judgement(cls.schema, value)
 
     def judged_by(self, judge: Judge) -> Self:
-        """The question, asked of this judge."""
         other = copy.copy(self)
         other.judge = judge
         return other

@@ -81,7 +81,6 @@ class AsksJudge(Question):
     judge: Judge | None = field(default=None, kw_only=True, repr=False)
 
     def judged_by(self, judge: Judge) -> Self:
-        """The question, asked of this judge."""
         return replace(self, judge=judge)
 
 

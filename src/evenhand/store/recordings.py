@@ -146,7 +146,6 @@ class RunSource:
             yield call._replace(key=journaled_name(call.key, identity, scripted=True))
 
     def call(self, number: int) -> CallRecord | None:
-        """The call with this id."""
         return self._calls.get(number) or self._read(number)
 
     def tools(self) -> Iterable[ToolRecord]:
@@ -169,7 +168,6 @@ class RunSource:
         return self._run.kept_steps(place) or ()
 
     def close(self) -> None:
-        """Lets go of the file."""
         self._run.close()
 
 

@@ -32,8 +32,7 @@ from evenhand.testing.dialects import answered
 from evenhand.testing.event_streams import streamed
 from evenhand.testing.google_batches import GoogleBatches
 from evenhand.testing.ledger import Ledger, request_key
-from evenhand.testing.mistral_batches import MistralBatches
-from evenhand.testing.openai_batches import OpenAIBatches
+from evenhand.testing.openai_batches import MistralBatches, OpenAIBatches
 from evenhand.testing.script import Rule, Script, ScriptedRequest
 
 LOGGED = 50_000

@@ -295,7 +295,6 @@ def history_run(run: RunFile) -> HistoryRun:
         calls=totals.calls,
         cost_usd=run.spend().cost_usd,
         columns=tuple(columns),
-        changes=(),
         tags=tuple(run.remarks.tags),
         sample=meta.is_sample,
     )

@@ -162,7 +162,6 @@ def _by_file(
         changed = ("system",)
     one = RankingCorrection(
         status="stale" if changed else "fresh",
-        corrected=None,
         labels=len(ranking.answers),
         split=ranking.split,
         labelled_at=ranking.labelled_at,

@@ -65,7 +65,6 @@ class CallingModel:
 
     @property
     def name(self) -> str:
-        """The label in reports."""
         return self._model.name
 
     async def generate(self, prompt: Prompt | str | Messages) -> Reply:

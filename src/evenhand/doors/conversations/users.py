@@ -87,7 +87,6 @@ class ScriptedUser:
         self.lines = tuple(lines)
 
     def begin(self, trial: LiveTrial | None) -> UserSession:
-        """A conversation begins."""
         del trial
         return _Script(self.lines)
 
@@ -119,7 +118,6 @@ class FunctionUser(Record, frozen=True, metaclass=CheckedRecord):
     function: Speaks
 
     def begin(self, trial: LiveTrial | None) -> UserSession:
-        """A conversation begins."""
         return _Function(self.function, trial)
 
 
@@ -171,7 +169,6 @@ class StatefulUser:
             )
 
     def begin(self, trial: LiveTrial | None) -> UserSession:
-        """A conversation begins."""
         return _States(self.first, trial)
 
 

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import msgspec
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import share_passed
+from evenhand.core.malformed import shape_fault
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import LARGEST, Outcome, State, usable
 from evenhand.core.secrets import redacted
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
-from evenhand.doors.importers.declared import misfit
 from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, checked
 from evenhand.store.run_lookup import id_at
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 UNNAMED = "recorded outputs"
 """What a variant is called that a file gives no name."""
@@ -156,7 +159,6 @@ class Imported:
 
     @property
     def meta(self) -> RunMeta:
-        """What is known of the run as a whole."""
         run = self.run
         name = digest(self.importer, run.id)
         repeats = 1 + max((one.repeat for one in run.trials), default=0)
@@ -183,7 +185,6 @@ class Imported:
             yield _result(index, one)
 
     def labels(self) -> Iterator[NewLabel]:
-        """What people said of the trials."""
         for index, one in enumerate(self.run.trials):
             for name, value in one.labels.items():
                 yield NewLabel(index, name, value)
@@ -304,3 +305,32 @@ def _problems_of(trial: ImportedTrial, variants: int) -> Iterator[str]:
         encode([trial.output, trial.input, trial.expected, dict(trial.vars), dict(trial.metadata)])
     except (TypeError, ValueError) as error:
         yield f"it holds a value that is not JSON: {error}"
+
+
+def misfit(record: object, **instead: object) -> str:
+    """The first field that is not of the type that its class declares; empty where there is none.
+
+    Args:
+        record: A record or a dataclass, whose declared types are those of JSON and other records.
+        instead: What to look at in place of a field's value, by name.
+    """
+    names = [one.name for one in fields(cast("DataclassInstance", record))]
+    values = {name: getattr(record, name) for name in names} | instead
+    # A float of NumPy's is one; msgspec takes no subclass.
+    plain = {k: float(v) if isinstance(v, float) else v for k, v in values.items()}
+    try:
+        fit: object = msgspec.convert(plain, type(record))
+    except msgspec.ValidationError as error:
+        return shape_fault(error)
+    unmade = (name for name in names if _is_unmade(plain[name], getattr(fit, name)))
+    return next((f"`{name}` is not of a record's class" for name in unmade), "")
+
+
+def _is_unmade(value: object, fit: object) -> bool:
+    """Whether this is what a record could be made of, or a list of such, and not yet one."""
+    if fit is value:
+        return False
+    if isinstance(fit, (list, tuple)):
+        pairs = zip(cast("Sequence[object]", value), cast("Sequence[object]", fit), strict=True)
+        return any(_is_unmade(*pair) for pair in pairs)
+    return isinstance(fit, msgspec.Struct) and not isinstance(value, msgspec.Struct)

@@ -11,8 +11,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.plugins import Plugin
 from evenhand.core.run import RunMeta, TrialResult
-from evenhand.doors.importers.declared import misfit
-from evenhand.doors.importers.imported import Imported, RecordedRun
+from evenhand.doors.importers.imported import Imported, RecordedRun, misfit
 from evenhand.doors.importers.recorded import RecordedDataset, Recordings
 from evenhand.languages.documents.foreign import Note, Notes
 from evenhand.store.labels.label import NewLabel
@@ -127,7 +126,6 @@ class Guarded:
 
     @property
     def meta(self) -> RunMeta:
-        """What is known of the run as a whole."""
         try:
             return self._run.meta
         except (Exception, SystemExit) as error:
@@ -138,7 +136,6 @@ class Guarded:
         yield from self._read(self._run.trials, TrialResult)
 
     def labels(self) -> Iterator[NewLabel]:
-        """What people said of the trials."""
         yield from self._read(self._run.labels, NewLabel)
 
     def _read(self, read: Callable[[], Iterable[_Value]], kind: type[_Value]) -> Iterator[_Value]:

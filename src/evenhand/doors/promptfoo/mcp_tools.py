@@ -170,7 +170,6 @@ class OpenTools:
         self._turns = turns
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """What a call of one of the tools returns; `{"error": …}` where it fails."""
         return await self._homes[name].call(name, arguments)
 
     def asking(self, model: Model) -> CallingModel:

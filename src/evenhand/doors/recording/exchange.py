@@ -214,7 +214,6 @@ class Exchange:
     # A listener to the answer
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
-        """The head of the answer is here."""
         self._head = ResponseHead(status, _passed_on(headers), None)
         self._news.set()
 

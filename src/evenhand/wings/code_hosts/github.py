@@ -182,18 +182,15 @@ class GitHubThread(MutableRecord):
         return _comment(as_mapping(row))
 
     async def create(self, body: str) -> Comment:
-        """Writes one."""
         path = f"/repos/{self.repository}/issues/{self.number}/comments"
         row, _ = await self.api.ask("POST", path, {"body": body})
         return _comment(as_mapping(row))
 
     async def update(self, number: int, body: str) -> Comment:
-        """Gives one another text."""
         row, _ = await self.api.ask("PATCH", self._one(number), {"body": body})
         return _comment(as_mapping(row))
 
     async def delete(self, number: int) -> None:
-        """Deletes one."""
         await self.api.ask("DELETE", self._one(number))
 
     def _one(self, number: int) -> str:

@@ -90,7 +90,6 @@ class GitLabThread(MutableRecord):
     _user: object = None
 
     async def ours(self) -> Sequence[Comment]:
-        """The notes that the token's owner wrote."""
         if self._user is None:
             user, _ = await self.api.ask("GET", "/user")
             self._user = as_mapping(user).get("id")
@@ -115,17 +114,14 @@ class GitLabThread(MutableRecord):
         return self._comment(as_mapping(row))
 
     async def create(self, body: str) -> Comment:
-        """Writes one."""
         row, _ = await self.api.ask("POST", self._notes(), {"body": body})
         return self._comment(as_mapping(row))
 
     async def update(self, number: int, body: str) -> Comment:
-        """Gives one another text."""
         row, _ = await self.api.ask("PUT", f"{self._notes()}/{number}", {"body": body})
         return self._comment(as_mapping(row))
 
     async def delete(self, number: int) -> None:
-        """Deletes one."""
         await self.api.ask("DELETE", f"{self._notes()}/{number}")
 
     def _notes(self) -> str:

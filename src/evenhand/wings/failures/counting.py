@@ -9,7 +9,7 @@ from typing import Annotated
 from evenhand.analysis.reviews.reviewed import Review, reviews_of
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.share_rows import EstimatedShare, percent_within
-from evenhand.core.document import Key, as_object, filled
+from evenhand.core.document import Key, filled
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, safe, short_id
 from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId
@@ -167,11 +167,6 @@ def stray_notes(runs: Sequence[RunFile], book: Codebook) -> list[NoteId]:
     return sorted(
         (note for note in book.coded if note.run in own and note not in reviewed), key=str
     )
-
-
-def failures_document(document: FailuresDocument) -> dict[str, object]:
-    """As JSON: `evenhand.failures/1`."""
-    return as_object(document)
 
 
 def count_lines(document: FailuresDocument) -> Iterator[str]:

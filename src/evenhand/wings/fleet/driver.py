@@ -73,12 +73,6 @@ class Fleet(Record, frozen=True, kw_only=True):
 
     @contextlib.asynccontextmanager
     async def started(self, plan: Plan, terms: Terms) -> AsyncIterator[Crew]:
-        """Inside, the workers have the plan. Nothing has been sent to a model.
-
-        Raises:
-            UsageError: A worker has another plan, or lacks something.
-            StoreError: No worker could be started.
-        """
         order = WorkOrder(
             build=self.build,
             record=self.record,
@@ -141,7 +135,6 @@ class Driver:
             raise self._problem
 
     def use(self, backing: Backing) -> None:
-        """From here on trials are settled, with this behind them."""
         self._backing = backing
         self._counter = Counter(backing, self._announce)
 

@@ -333,7 +333,6 @@ class _WatchedModel:
 
     @property
     def name(self) -> str:
-        """The label in reports."""
         return self._model.name
 
 

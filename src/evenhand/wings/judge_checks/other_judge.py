@@ -144,7 +144,6 @@ class OfAnotherJudge(Record, frozen=True):
     judge: Judge | None = None
 
     def judged_by(self, judge: Judge) -> OfAnotherJudge:
-        """The question, asked of this judge."""
         return replace(self, judge=judge)
 
     @property

@@ -19,7 +19,6 @@ from evenhand.core.score import State
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import clopper_pearson
 from evenhand.store.runfile import RunFile
-from evenhand.wings.judge_checks.probe_kinds import NONE, WORDS
 
 SCHEMA = "evenhand.probe/1"
 ATTACK = "attack"
@@ -29,6 +28,25 @@ SWAPPED = "probe: an answer to another case"
 AT_MOST = 0.05
 
 ProbeVerdict = Literal["fooled", "held", "undecided"]
+
+NONE = "none"
+"""The kind that is no attack: bad answers as they are."""
+
+WORDS: Mapping[str, str] = {
+    "constant": "paragraphs that say nothing",
+    "instructions": "instructions to the judge",
+    "reference": "invented references",
+    "authority": "claims of authority",
+    "length": "padding",
+    "empty": "empty answers",
+    "praise": "self-praise",
+    "markup": "markup",
+    "echo": "an echo of the criteria",
+    "language": "another language",
+    "paraphrase": "a paraphrase",
+    "truncated": "answers that break off",
+}
+"""What each kind is, for the sentence that says what fools the judge."""
 
 
 class ProbeKind(Record, frozen=True, kw_only=True):

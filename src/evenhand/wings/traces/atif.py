@@ -57,13 +57,10 @@ def _trajectory(trajectory: Part, trace: str, id_: str, parent: str) -> Iterator
         name=name,
         start=min(times, default=None),
         end=max(times, default=None),
-        status="unknown",
-        error="",
         attributes={
             f"{PREFIX}kind": "agent",
             **{key: value for key, value in about.items() if value},
         },
-        events=(),
         service=name,
         scope="ATIF",
     )
@@ -145,12 +142,8 @@ def _model(
         parent=parent,
         name=name,
         start=start,
-        end=None,
         status="ok",
-        error="",
         attributes=attributes,
-        events=(),
-        service="",
         scope="ATIF",
     )
 
@@ -171,12 +164,7 @@ def _tool(
         parent=parent,
         name=one.text("function_name"),
         start=start,
-        end=None,
-        status="unknown",
-        error="",
         attributes=present,
-        events=(),
-        service="",
         scope="ATIF",
     )
 

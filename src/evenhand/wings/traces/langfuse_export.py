@@ -110,8 +110,6 @@ def _span(row: Part, trace: str, about: Mapping[str, Any]) -> RawSpan:
         status="error" if failed else "unknown",
         error=kept_value(message) if failed and isinstance(message, str) else "",
         attributes=attributes,
-        events=(),
-        service="",
         scope="langfuse",
     )
 

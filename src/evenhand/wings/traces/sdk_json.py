@@ -37,7 +37,6 @@ def spans_of(span: Part) -> Iterator[RawSpan]:
         attributes=_attributes(span),
         events=[SpanEvent(one.text("name"), _attributes(one)) for one in span.parts("events")],
         service=about.text("service.name") if about else "",
-        scope="",
     )
 
 

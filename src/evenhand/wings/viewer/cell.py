@@ -166,27 +166,19 @@ def call(run: RunFile, index: int, number: int) -> Call | None:
 
 
 def _call(run: RunFile, record: CallRecord, most: int | None) -> Call:
-    start, end = record.start, record.end
-    answer = end.body if end else b""
+    start, end, answer = record.start, record.end, record.known.body
     sizes = len(start.identity), len(answer)
     clipped = most is not None and sum(sizes) > most
-    return Call(
+    return filled(
+        Call,
+        record.known,
         role=start.role,
         provider=start.provider,
-        model=end.model if end else "",
         request=_first(start.identity, most) if clipped else as_json(start.identity),
         response=_first(answer, most) if clipped else answer.decode("utf-8", "replace"),
         origin=came_from(end.origin, start.identity, scripted=run.meta.is_scripted)
         if end
         else None,
-        latency_s=end.latency_s if end else None,
-        tokens_in=end.tokens_in if end else None,
-        tokens_out=end.tokens_out if end else None,
-        cost_usd=end.cost_usd if end else None,
-        attempts=end.attempts if end else 0,
-        wasted=end.wasted if end else 0,
-        error=end.error if end else "",
-        message=end.message if end else "",
         sizes=sizes if clipped else None,
     )
 

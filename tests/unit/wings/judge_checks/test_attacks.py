@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.scorers.judging import suspect_in
 from evenhand.wings.judge_checks.attacks import ATTACKS, CONTROLS
-from evenhand.wings.judge_checks.probe_kinds import WORDS
+from evenhand.wings.judge_checks.probe import WORDS
 
 ANSWER = (
     "Of course! A return after 40 days is no problem. I'd enclose the receipt. Dr. Osei agrees."

@@ -14,6 +14,7 @@ from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.options import file_option, flag
 from evenhand.cli.streams import say_json, say_lines, tell
 from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
+from evenhand.core.document import as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count as counted_words
 from evenhand.core.wording.words import near, safe
@@ -150,10 +151,10 @@ def _write_page(
 
 def print_count(document: FailuresDocument, *, as_json: bool) -> int:
     """Prints a count, and returns the exit code: 3 where nothing is reviewed."""
-    from evenhand.wings.failures.counting import count_lines, failures_document
+    from evenhand.wings.failures.counting import count_lines
 
     if as_json:
-        say_json(failures_document(document))
+        say_json(as_object(document))
     else:
         say_lines(count_lines(document))
     return PASSED if document.reviewed else NO_VERDICT

@@ -77,7 +77,6 @@ def _eval(logged: LoggedTask, notes: Notes) -> RecordedEval:
         asks=asks,
         model=model,
         settings=_settings(first) if asks else {},
-        repeats=1,
         replies=replies,
     )
 

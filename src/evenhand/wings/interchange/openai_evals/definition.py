@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from evenhand.core.case import case_id
 from evenhand.core.json_shapes import is_number, is_object
 from evenhand.core.record import Record
 from evenhand.doors.importers.naming import one_line, unlike
@@ -78,11 +77,6 @@ def item_of(value: Mapping[str, object]) -> Mapping[str, object]:
     if is_object(inner) and value.keys() <= {"item", "sample"}:
         return inner
     return value
-
-
-def id_of(item: Mapping[str, object]) -> str:
-    """The case id of a row: made of what it says, so that runs pair across exports, imports and later runs."""
-    return case_id(item)
 
 
 def line_of(item: Mapping[str, object]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import field
 
-from evenhand.core.case import Case
+from evenhand.core.case import Case, case_id
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
@@ -14,7 +14,6 @@ from evenhand.doors.importers.naming import one_line
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.openai_evals.definition import (
     Definition,
-    id_of,
     item_of,
     line_of,
     problem_of,
@@ -94,7 +93,6 @@ def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Sourc
         return Source(
             cases=cases,
             model=model,
-            messages=(),
             reference=reference[5:],
             settings=settings,
             run=run.text("id"),
@@ -108,7 +106,6 @@ def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Sourc
         cases=cases,
         model=model,
         messages=messages,
-        reference="",
         settings=settings,
         run=run.text("id"),
     )
@@ -154,7 +151,7 @@ def _cases(definition: Definition, data: Part | None, export: Export) -> list[Ca
         metadata = {"sample": sample} if isinstance(sample, dict) and item is not row else {}
         if item:
             one = Case(
-                id_of(item),
+                case_id(item),
                 item,
                 expected=item.get(expected),
                 description=line_of(item),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from evenhand.core.case import case_id
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.core.run import Judged
@@ -18,7 +19,6 @@ from evenhand.wings.interchange.openai_evals.definition import (
     Criterion,
     Definition,
     field_named,
-    id_of,
     item_of,
     line_of,
     plain_name,
@@ -78,7 +78,7 @@ def _trial(one: Part, definition: Definition | None, compared: Compared) -> Impo
     state, error = _state(one, outcomes, error_of(sample))
     output = _output(sample)
     return ImportedTrial(
-        case=id_of(item) if item else one.text("id"),
+        case=case_id(item) if item else one.text("id"),
         outcome=state,
         output=item.get(compared.graded) if output is None and compared.graded else output,
         error=error,

@@ -37,8 +37,7 @@ from evenhand.core.wording.words import count, folded, priced, safe, spent
 from evenhand.render.calibration_text import rate
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.plan import Probing, probe_plan
-from evenhand.wings.judge_checks.probe import Probe, ProbedJudge, ProbedKind, probe_of
-from evenhand.wings.judge_checks.probe_kinds import NONE, WORDS
+from evenhand.wings.judge_checks.probe import NONE, WORDS, Probe, ProbedJudge, ProbedKind, probe_of
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
