@@ -364,7 +364,11 @@ def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
         return "no verdict: the judge gave none"
     if drift is None:
         return "the first check of these canaries: later ones are compared with it"
-    flips = f"{drift.newly_wrong} newly wrong, {drift.newly_right} newly right ({p_value(drift.p)})"
+    flips = f"{drift.newly_wrong} newly wrong, {drift.newly_right} newly right"
+    if drift.newly_wrong and drift.newly_right and drift.shown:
+        failed = drift.newly_failed
+        flips += f": {failed} fail now, {drift.newly_wrong + drift.newly_right - failed} pass now"
+    flips += f" ({p_value(drift.p)})"
     since = time.strftime("%d %b %Y", time.gmtime(drift.since.at))
     if not drift.enough:
         return f"not decided: {count(drift.pairs, 'canary', 'canaries')} can't show a drift, {drift.fewest} or more can"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from evenhand.stats.distributions import beta_share
@@ -106,3 +107,32 @@ def mcnemar(only_first: int, only_second: int) -> float:
         term = term * (differing - k) // (k + 1)
         tail += term
     return min(1.0, 2 * tail / 2**differing)
+
+
+def flips_one_way(groups: Iterable[tuple[int, int]]) -> float:
+    """The exact p-value that flips either way are equally likely in each of several groups; 1 without any.
+
+    For example, a judge that grew stricter is newly wrong on what people pass, and newly right on what they fail:
+    together, these are as many flips to wrong as to right, and each group shows what happened. With one group, it is
+    `mcnemar`.
+
+    Args:
+        groups: For each, the flips one way and the other.
+
+    Source: the sign test of each group, with the sum of the groups' |one way − the other| for a statistic.
+
+    >>> round(flips_one_way([(9, 0), (0, 2)]), 7), round(mcnemar(9, 2), 7)
+    (0.0019531, 0.0654297)
+    """
+    apart, ways, flips = 0, {0: 1}, 0
+    for first, second in groups:
+        apart += abs(first - second)
+        n = first + second
+        flips += n
+        after = dict[int, int]()
+        for before, number in ways.items():
+            for k in range(n + 1):
+                there = before + abs(n - 2 * k)
+                after[there] = after.get(there, 0) + number * math.comb(n, k)
+        ways = after
+    return sum(number for there, number in ways.items() if there >= apart) / 2**flips

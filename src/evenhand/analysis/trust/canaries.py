@@ -1,7 +1,8 @@
 """What judges said of canaries, run after run: whether the judge drifted, or the system.
 
 A canary is the same text with the same verdict each time, so that only the judge can make a difference. It is asked
-anew each time. Two answers to the same canaries are compared pair by pair, by McNemar's exact test; an error of the
+anew each time. Two answers to the same canaries are compared pair by pair, by sign tests of what people pass and of
+what they fail: a judge that grew stricter is newly wrong on the ones, and newly right on the others. An error of the
 judge is no answer, and its pair is left out. Where no drift of the judge is shown, and its pass rates on the cases that
 both runs have differ by more than chance, the system changed, or the judge by less than the canaries show.
 """
@@ -12,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType, field
 from msgspec.structs import replace
@@ -28,12 +29,15 @@ from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import wilson, z_of
 from evenhand.stats.paired_difference import FEWEST as CASES_NEEDED
 from evenhand.stats.paired_difference import Differences
-from evenhand.stats.paired_rates import mcnemar
+from evenhand.stats.paired_rates import flips_one_way
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.canary/1"
 SHOWN = 0.05
 """How likely it may be that some check of a judge that never changes is taken for a drift, however many there are."""
+
+_POWER, _ZETA = 2.2, 1.4905432565
+"""How fast the parts of later checks fall, and 1 + 1/2^2.2 + 1/3^2.2 + …"""
 
 DriftWord = Literal["judge", "system", "none", "not decided"]
 
@@ -57,7 +61,8 @@ class CanarySince(Record, frozen=True, kw_only=True):
     p: Annotated[
         float,
         Key(
-            "how likely at least so one-sided a difference is without a drift: McNemar's exact test",
+            "how likely flips at least so one-sided are without a drift, among what people pass and what they "
+            "fail: sign tests of both together",
             "0 to 1",
         ),
     ]
@@ -88,7 +93,8 @@ class CanarySince(Record, frozen=True, kw_only=True):
         str,
         Key(
             "who changed, as far as shown: `judge`, `system` (or the judge by too little to show), `none`, or "
-            "`not decided` with too few pairs: fewer than 7 at the first check, and than 9 at the second"
+            "`not decided` with too few pairs: fewer than 7 at the first check, and than 10 at the second, or one less "
+            "where people pass all or fail all"
         ),
     ]
 
@@ -162,7 +168,8 @@ class CanaryAnswers(MutableRecord, kw_only=True):
     Attributes:
         model: The judge, as its answers in the run named it.
         right: For each canary by name, whether the judge said what people say. Errors are not in it.
-        passes: The same for those that people pass, as (right, asked).
+        people: For each of these canaries, whether people pass it.
+        passes: How many of those that people pass, as (right, asked).
         fails: The same for those that they fail.
         errors: How many it gave no verdict on.
         left_out: How many canaries are of cases that the run doesn't have.
@@ -176,6 +183,7 @@ class CanaryAnswers(MutableRecord, kw_only=True):
     metric: str
     model: str
     right: dict[str, bool] = field(default_factory=dict[str, bool])
+    people: dict[str, bool] = field(default_factory=dict[str, bool])
     passes: tuple[int, int] = (0, 0)
     fails: tuple[int, int] = (0, 0)
     errors: int = 0
@@ -240,40 +248,77 @@ class CanaryCheck(Record, frozen=True, kw_only=True):
     cost_usd: float | None
 
 
+class Flips(NamedTuple):
+    """The verdicts of two checks on canaries of which people say the same.
+
+    Attributes:
+        pairs: Canaries with a verdict in both checks.
+        wrong: Those that the judge was right on, and is not any more.
+        right: Those that it was wrong on, and is not any more.
+    """
+
+    pairs: int = 0
+    wrong: int = 0
+    right: int = 0
+
+
 class Drift(Record, frozen=True, kw_only=True):
     """How a judge's answers differ from those of the first check of the same canaries.
 
     Attributes:
-        newly_wrong: Canaries that it was right on, and is not any more.
-        newly_right: Canaries that it was wrong on, and is not any more.
-        pairs: Canaries with a verdict in both checks.
-        p: How likely at least so one-sided a difference is without a drift.
+        passes: On canaries that people pass.
+        fails: On canaries that people fail.
         checks: How many checks have been compared with the first one until now, this one included.
     """
 
     since: CanaryCheck
     before: CanaryAnswers
     now: CanaryAnswers
-    newly_wrong: int
-    newly_right: int
-    pairs: int
-    p: float
+    passes: Flips
+    fails: Flips = Flips()
     checks: int = 1
+
+    @property
+    def pairs(self) -> int:
+        """How many canaries have a verdict in both checks."""
+        return self.passes.pairs + self.fails.pairs
+
+    @property
+    def newly_wrong(self) -> int:
+        """How many canaries it was right on, and is not any more."""
+        return self.passes.wrong + self.fails.wrong
+
+    @property
+    def newly_right(self) -> int:
+        """How many canaries it was wrong on, and is not any more."""
+        return self.passes.right + self.fails.right
+
+    @property
+    def newly_failed(self) -> int:
+        """How many canaries it passed, and fails now, rightly or not."""
+        return self.passes.wrong + self.fails.right
+
+    @property
+    def p(self) -> float:
+        """How likely at least so one-sided flips are without a drift, among what people pass and what they fail."""
+        return flips_one_way((side.wrong, side.right) for side in (self.passes, self.fails))
 
     @property
     def level(self) -> float:
         """The part of SHOWN that this check has. The parts of all checks there can be add up to it.
 
-        Source: 1 + 1/4 + 1/9 + … = π²/6; for such levels of a sequence of tests, Foster and Stine, "α-investing"
-            (JRSS B 70, 2008), doi:10.1111/j.1467-9868.2007.00643.x.
+        Source: for such levels of a sequence of tests, Foster and Stine, "α-investing" (JRSS B 70, 2008),
+            doi:10.1111/j.1467-9868.2007.00643.x. The parts fall with the power 2.2 of the check's number: seven flips
+            are shown at the first one, and their sum is ζ(2.2).
         """
-        return SHOWN * 6 / (math.pi * self.checks) ** 2
+        return SHOWN / _ZETA / self.checks**_POWER
 
     @property
     def fewest(self) -> int:
         """With fewer canaries not even a judge that is wrong on all of them would be shown to have drifted."""
-        # If all of n are wrong now, McNemar's exact p is 2 / 2ⁿ.
-        return math.floor(1 - math.log2(self.level)) + 1
+        # If all of n are wrong now, p is 2 / 2ⁿ; 4 / 2ⁿ where people pass some and fail others.
+        sides = bool(self.passes.pairs) + bool(self.fails.pairs)
+        return math.floor(sides - math.log2(self.level)) + 1
 
     @property
     def enough(self) -> bool:
@@ -305,19 +350,19 @@ class Drift(Record, frozen=True, kw_only=True):
     def pass_rate(self) -> Estimate | None:
         """How far the judge's pass rate of the run is from that of the first one.
 
-        Of two runs with the same cases, or where a check of an earlier version doesn't say which they are, by
-        Newcombe's interval; otherwise case by case, over the cases that both have.
+        Case by case, over the cases that both have. Of two runs with the same few cases, and where a check of an
+        earlier version doesn't say which they are, by Newcombe's interval.
 
         Returns:
             None where one of them is not known, or they have too few cases in common.
         """
-        # Rates over other cases differ whoever changed: only what both have is compared.
-        if not self.same_cases:
-            differences = [(after - before,) for before, after in self.common]
-            if len(differences) < CASES_NEEDED:
-                return None
+        differences = [(after - before,) for before, after in self.common]
+        if len(differences) >= CASES_NEEDED:
             data = Differences(differences, rates=True)
             return Estimate(data.mean or 0.0, *data.interval())
+        # Rates over other cases differ whoever changed: only what both have is compared.
+        if not self.same_cases:
+            return None
         before, now = self.before.pass_rate, self.now.pass_rate
         return None if before is None or now is None else corrected_difference(before, now)
 
@@ -372,23 +417,16 @@ class CanaryReport(Record, frozen=True):
             before = counterpart(check, key)
             if before is None:
                 continue
-            pairs = [
-                (before.right[name], now.right[name])
-                for name in now.right.keys() & before.right.keys()
-            ]
-            if pairs:
-                wrong, right = pairs.count((True, False)), pairs.count((False, True))
+            passes, fails = (_flips(before, now, passes=passes) for passes in (True, False))
+            if passes.pairs or fails.pairs:
                 between = self.earlier[place + 1 :]
                 checks = 1 + sum(counterpart(other, key) is not None for other in between)
-                p = mcnemar(wrong, right)
                 return Drift(
                     since=check,
                     before=before,
                     now=now,
-                    newly_wrong=wrong,
-                    newly_right=right,
-                    pairs=len(pairs),
-                    p=p,
+                    passes=passes,
+                    fails=fails,
                     checks=checks,
                 )
         return None
@@ -454,6 +492,16 @@ class CanaryReport(Record, frozen=True):
         ]
 
 
+def _flips(before: CanaryAnswers, now: CanaryAnswers, *, passes: bool) -> Flips:
+    """What flipped of the canaries that people pass, or of those that they fail."""
+    pairs = [
+        (before.right[name], right)
+        for name, right in now.right.items()
+        if name in before.right and now.people[name] is passes
+    ]
+    return Flips(len(pairs), pairs.count((True, False)), pairs.count((False, True)))
+
+
 def canary_check(run: RunFile) -> CanaryCheck:
     """Reads what judges said of canaries.
 
@@ -486,7 +534,8 @@ def canary_check(run: RunFile) -> CanaryCheck:
             continue
         right = trial.outcome == "pass"
         one.right[trial.case] = right
-        if axes["verdict"] == "pass":
+        one.people[trial.case] = passes = axes["verdict"] == "pass"
+        if passes:
             one.passes = one.passes[0] + right, one.passes[1] + 1
         else:
             one.fails = one.fails[0] + right, one.fails[1] + 1

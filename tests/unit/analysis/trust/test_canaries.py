@@ -11,13 +11,13 @@ from evenhand.analysis.trust.canaries import (
     CanaryCheck,
     CanaryReport,
     Drift,
+    Flips,
     canary_check,
     canary_report,
 )
 from evenhand.core.variant import Variant
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import wilson
-from evenhand.stats.paired_rates import mcnemar
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.commands.canaries import canary_lines
 
@@ -91,9 +91,14 @@ async def test_a_check_counts_what_the_judge_is_right_and_wrong_on(make_run: Mak
     ("before", "after", "shown"),
     [
         ("++++++++++", "++++++++++", False),
-        ("++++++++++", "------++++", False),  # six to one side: p = .031, and this check has .0304
-        ("++++++++++", "-------+++", True),  # seven: p = .016
-        ("++++++------", "------++++++", False),  # as many to each side: the judge is only noisy
+        ("++++++++++", "------++++", False),  # six to one side: p = .0625, and this check has .0335
+        ("++++++++++", "-------+++", True),  # seven: p = .031
+        (
+            "-+-+-+-+-+-+",
+            "+-+-+-+-+-+-",
+            True,
+        ),  # stricter, or more lenient: as many newly right as newly wrong
+        ("++++--++----", "----++--++++", False),  # as many to each side: the judge is only noisy
         ("-------+++", "++++++++++", True),  # a judge that gets better has drifted, too
         ("++++++++++", "!!!!!!++++", False),  # errors are no answers
         ("++++++++++", "-------!!!", True),
@@ -102,7 +107,7 @@ async def test_a_check_counts_what_the_judge_is_right_and_wrong_on(make_run: Mak
 async def test_a_drift_is_shown_by_pairs_and_not_by_rates(
     make_run: Make, before: str, after: str, shown: bool
 ):
-    """McNemar's exact test of the canaries with a verdict in both checks."""
+    """Sign tests of the canaries with a verdict in both checks: of what people pass, and of what they fail."""
     report = await reported(make_run, before, after)
     drift = report.drift(("right", "j"))
     assert drift is not None
@@ -159,7 +164,7 @@ async def test_repeats_of_a_case_do_not_make_a_system_changed(make_run: Make):
 
 async def test_all_checks_are_compared_with_the_first_one(make_run: Make):
     """So that a judge that moves a little each time is found out."""
-    report = await reported(make_run, "++++++++++", "---+++++++", "---------+")
+    report = await reported(make_run, "++++++++++", "---+++++++", "----------")
     assert report.drifted
     assert len(report.history(("right", "j"))) == 3
 
@@ -188,18 +193,23 @@ def test_fifty_checks_of_a_judge_that_never_changes_show_no_drift(
     alarms = 0
     for _ in range(100):
         was = [rng.random() < right for _ in range(unsure)]
+        of_passes = rng.randint(0, unsure)
         for check in range(1, 51):
             now = [rng.random() < right for _ in was]
-            wrong = sum(a and not b for a, b in zip(was, now, strict=True))
-            better = sum(b and not a for a, b in zip(was, now, strict=True))
+            both = [*zip(was, now, strict=True)]
+            sides = both[:of_passes], both[of_passes:]
             drift = Drift(
                 since=CHECK,
                 before=ANSWERS,
                 now=ANSWERS,
-                newly_wrong=wrong,
-                newly_right=better,
-                pairs=canaries,
-                p=mcnemar(wrong, better),
+                passes=Flips(
+                    len(sides[0]), sides[0].count((True, False)), sides[0].count((False, True))
+                ),
+                fails=Flips(
+                    canaries - len(sides[0]),
+                    sides[1].count((True, False)),
+                    sides[1].count((False, True)),
+                ),
                 checks=check,
             )
             if drift.shown:
@@ -249,7 +259,7 @@ async def test_a_drift_and_a_chart_of_it_are_shown_in_words(make_run: Make):
     report = await reported(make_run, "++++++++++", "-------+++", model="j\x1b[2J")
     text = "\n".join(canary_lines(report))
     assert "the judge drifted since" in text
-    assert "7 newly wrong, 0 newly right (p = 0.016)" in text
+    assert "7 newly wrong, 0 newly right (p = 0.031)" in text
     assert "━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 3/10    70 %" in text
     assert "\x1b" not in text
     report = await reported(make_run, "++++++++++", "+++++++++-")
