@@ -25,6 +25,8 @@ from evenhand.scorers import FunctionScorer
 from evenhand.testing import FakeProvider, Rule, Script
 from evenhand.wings.viewer.history import measures
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 
 def labelled(right: int, wrong: int, broken: int = 0, **how: object) -> Run:
     """A run of a set whose cases are right, wrong or in error, in these numbers."""
