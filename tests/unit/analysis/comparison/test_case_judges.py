@@ -255,3 +255,16 @@ def test_the_code_of_a_judge_is_another_one_where_it_is_for_all_its_settings(
     before = AskedJudge(frozenset({"exec:judge"}), frozenset({"a+1", "b+2"}))
     after = AskedJudge(frozenset({"exec:judge"}), frozenset(now))
     assert other_settings(before, after) == other_settings(after, before) == word
+
+
+def test_a_jury_with_one_more_member_is_another_jury_whichever_run_it_is_in():
+    """Also where the smaller one is a part of the larger."""
+    two, three = jury("a", "b"), jury("a", "b", "c")
+    assert of_judges(two, three) == "judged by a+b+c instead of a+b"
+    assert of_judges(three, two) == "judged by a+b instead of a+b+c"
+
+
+def test_a_judge_with_one_name_is_the_same_by_whichever_address_it_was_asked():
+    """Through another vendor, with the same settings."""
+    ours, theirs = asked("gpt-5", "openai:gpt-5", "a"), asked("gpt-5", "azure:gpt-5", "a")
+    assert of_judges(by("gpt-5"), by("gpt-5"), ours, theirs) == ""
