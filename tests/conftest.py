@@ -93,6 +93,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
+def home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps the runs of sets that the test's own file defines in its folder, and not beside that file."""
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / ".evenhand"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves runs beside its file."""
+    folder = request.path.parent / ".evenhand"
+    before = folder.exists()
+    yield
+    assert before or not folder.exists(), (
+        f"{folder} was made: run(…, home=tmp_path), or use the fixture home_of_its_own"
+    )
+
+
+@pytest.fixture
 def cold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Starts commands cold, for a test of what happens while they start."""
     monkeypatch.setattr("subprocess.Popen._execute_child", warm.execute_cold)

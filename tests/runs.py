@@ -122,6 +122,7 @@ def make_run(tmp_path: Path) -> Iterator[Make]:
     ) -> RunFile:
         cases = len({trial.case for trial in trials})
         fields = {
+            "id": f"{ID[:9]}{len(opened)}{ID[10:]}" if opened else ID,
             "title": "Science",
             "planned": len(trials),
             "case_count": cases,
@@ -132,7 +133,6 @@ def make_run(tmp_path: Path) -> Iterator[Make]:
         journal = Journal.create(
             tmp_path / f"home{len(opened)}" / ".evenhand" / "runs",
             RunMeta(
-                f"{ID[:9]}{len(opened)}{ID[10:]}" if opened else ID,
                 fingerprint="f",
                 variants=tuple(variants),
                 created_at=time.time() - 2,

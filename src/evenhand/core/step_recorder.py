@@ -1,7 +1,12 @@
-"""The steps of a trial while it happens: noted when they begin, completed when they end, from whichever thread."""
+"""The steps of a trial while it happens: noted when they begin, completed when they end, from whichever thread.
+
+How replayed steps are timed: their answers come at once, so what they would have taken is added to the clock. Each task
+has a clock of its own, as tasks go on side by side. Whoever started tasks that have ended has waited for the longest.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -33,11 +38,66 @@ elsewhere: list[Callable[[StepLog], int | None]] = []
 REPLAYED = ("cache", "journal", "replay")
 
 
+class Chain:
+    """Steps that come one after the other: those of one task, or of one thread.
+
+    Args:
+        skipped_s: What the replayed answers would have taken that it has waited for.
+    """
+
+    __slots__ = ("_started", "runner", "skipped_s")
+
+    def __init__(self, skipped_s: float = 0.0) -> None:
+        self.runner = _runner()
+        self._started: list[Chain] = []
+        self.skipped_s = skipped_s
+
+    def here(self) -> Chain:
+        """The chain of the task or thread that this is called in: this one, or one that it has started."""
+        runner = _runner()
+        self.catch_up()
+        if runner is self.runner:
+            return self
+        one = next((one for one in self._started if one.runner is runner), None)
+        if one is None:
+            one = Chain(self.skipped_s)
+            self._started.append(one)
+        one.catch_up()
+        return one
+
+    def catch_up(self) -> None:
+        """Waits for what it has started and has ended; of a thread nobody can tell."""
+        going_on: list[Chain] = []
+        for one in self._started:
+            one.catch_up()
+            if isinstance(one.runner, asyncio.Task) and not one.runner.done():
+                going_on.append(one)
+            else:
+                self.skipped_s = max(self.skipped_s, one.skipped_s)
+            if not isinstance(one.runner, asyncio.Task):
+                going_on.append(one)
+        self._started = going_on
+
+
+def _runner() -> asyncio.Task[Any] | threading.Thread:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread
+        task = None
+    return task or threading.current_thread()
+
+
+chain: ContextVar[Chain | None] = ContextVar("evenhand_chain", default=None)
+"""The steps of the task that code is in, or that started it; None where nobody says whose they are."""
+
+
 class StepLog:
     """What one trial's application has done so far."""
 
     __slots__ = (
         "__weakref__",
+        "_chains",
+        "_clock",
         "_dropped",
         "_lock",
         "_notes",
@@ -45,7 +105,6 @@ class StepLog:
         "_read",
         "_reported",
         "_requests",
-        "_skipped_s",
     )
 
     def __init__(self) -> None:
@@ -56,15 +115,29 @@ class StepLog:
         self._requests = Conversations()
         self._read = 0  # how many notes' requests have been read
         self._origin = time.monotonic()
-        self._skipped_s = 0.0  # what replayed answers would have taken
+        self._clock = Chain()  # of code that is in no chain
+        self._chains: list[Chain] = []  # by place
 
     def now(self) -> float:
         """Seconds since the trial began, with what replayed answers took when they were first given."""
-        return time.monotonic() - self._origin + self._skipped_s
+        return self._at(self._here())
 
-    def _pass_over(self, end: float) -> None:
-        """Moves the clock on to the end of a replayed step. Those that went on at once may take the same time."""
-        self._skipped_s += max(0.0, end - self.now())
+    def _here(self) -> Chain:
+        around = chain.get()
+        if around is None:
+            return self._clock
+        own = around.here()
+        if own is not around:
+            chain.set(own)
+        return own
+
+    def _at(self, own: Chain) -> float:
+        return time.monotonic() - self._origin + own.skipped_s
+
+    def _pass_over(self, place: int, seconds: float) -> None:
+        """Moves the clock of a replayed step's chain on to its end."""
+        own, began = self._chains[place], self._notes[place].step.started_s or 0.0
+        own.skipped_s += max(0.0, began + seconds - self._at(own))
 
     def add(self, step: Step) -> int:
         """Notes a step that begins, and returns its place. It begins now, within the step that code is in.
@@ -87,6 +160,7 @@ class StepLog:
                     self._reported.add(place)
             step = replace(step, parent=parent, started_s=began)
             self._notes.append(StepNote(step))
+            self._chains.append(self._here())
             return place
 
     def _end_before(self, began: float, parent: int | None) -> None:
@@ -155,9 +229,8 @@ class StepLog:
 
     def replayed(self, place: int, seconds: float | None, **fields: Any) -> None:
         """Says how a step ended when it was recorded, after so many seconds; None where that isn't known."""
-        began = self._notes[place].step.started_s or 0.0
         with self._lock:
-            self._pass_over(began + (seconds or 0.0))
+            self._pass_over(place, seconds or 0.0)
         self.change(place, duration_s=seconds, **fields)
 
     def end(self, place: int, **fields: Any) -> None:
@@ -186,6 +259,7 @@ class StepLog:
                 kind, provider.id, started_s=self.now(), parent=self.within(), record=record
             )
             self._notes.append(StepNote(step, request=request.identity))
+            self._chains.append(self._here())
         return Calling(self, place)
 
     def answered(self, place: int, reply: Reply) -> None:
@@ -194,7 +268,7 @@ class StepLog:
         with self._lock:
             note = self._notes[place]
             if reply.origin in REPLAYED:
-                self._pass_over((note.step.started_s or 0.0) + (seconds or 0.0))
+                self._pass_over(place, seconds or 0.0)
             if seconds is None:
                 seconds = max(0.0, self.now() - (note.step.started_s or 0.0))
             note.step = replace(

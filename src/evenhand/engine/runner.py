@@ -32,6 +32,7 @@ from msgspec.structs import replace
 from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import ProgressSnapshot, TrialResult
+from evenhand.core.step_recorder import Chain, chain
 from evenhand.engine.agenda import Agenda, InOrder, KeptValues, LeftTrials, Tell
 from evenhand.engine.backing import SettleElsewhere, TrialSource
 from evenhand.engine.call_context import Home
@@ -410,6 +411,7 @@ class Runner:
             worker.trial = trial
         current.set(trial.log)
         present.set(trial)
+        chain.set(Chain())
         try:
             try:
                 if planned.index in self._aside:
@@ -439,6 +441,7 @@ class Runner:
         except (BudgetStop, ProviderError, StoreError) as error:
             self._unsettled(trial, error)
         finally:
+            chain.set(None)
             present.set(None)  # what it leaves behind goes now, and is not the next one's
             trial.abandon = None  # which names it: only the cycle collector would find it
         return ()

@@ -552,8 +552,12 @@ def test_recalls(retrieved, expect):
 
 def test_one_of_its_own(expect):
     expect("", recall)
+
+@pytest.mark.repeats(2)
+def test_all_of_them(expect):
+    expect("", recall)
 """)
-    result.assert_outcomes(passed=2, errors=1)
+    result.assert_outcomes(passed=3, errors=1)
     result.stdout.fnmatch_lines(["*applies to none of its repeats; wanted at least 60 %"])
     assert result.ret == 1
     with RunFile.open(kept(pytester)[0]) as session:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -304,7 +305,7 @@ def _messages(rubric: str, output: str) -> tuple[Message, ...]:
     ],
 )
 def test_a_score_on_another_scale_than_its_threshold_is_hinted_once(
-    score: float, threshold: float | None, hinted: bool
+    tmp_path: Path, score: float, threshold: float | None, hinted: bool
 ):
     """A judge that gives 0 to 100 passes 0.7 whatever it says, as in promptfoo."""
     judge = Scripted((json.dumps({"reason": "so", "pass": True, "score": score}),))
@@ -314,7 +315,7 @@ def test_a_score_on_another_scale_than_its_threshold_is_hinted_once(
     def rates(case: Any, expect: Any) -> None:
         expect(case.id, MeetsRubric("polish", judge, threshold, _messages))
 
-    with RunFile.open(run(evals, cache=False).path) as file:
+    with RunFile.open(run(evals, home=tmp_path, cache=False).path) as file:
         said = [text for text in warnings(file) if "the judge gave" in text]
     wanted = f"the judge gave {score:g}, and the threshold is {threshold}, in one: write the threshold on the scale"
     assert [text.startswith(wanted) for text in said] == [True] * hinted

@@ -22,6 +22,8 @@ from evenhand.render.tag_tables import classification_lines, slice_lines
 from evenhand.scorers import Label
 from evenhand.stats.interval import wilson
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 ANSWERS = [  # expected, answered (None: an error), tags
     *[("billing", "Billing.", ["paid"])] * 8,
     *[("billing", "shipping", ["paid", "hard"])] * 2,

@@ -26,6 +26,8 @@ from evenhand.testing import Scripted
 from evenhand.wings.viewer.history import measures
 from evenhand.wings.viewer.listing import over_all
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 DOCUMENTS, QUESTIONS = 6, 5
 
 

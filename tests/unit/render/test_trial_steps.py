@@ -16,6 +16,8 @@ from evenhand.render.document import write_document
 from evenhand.render.export import export
 from evenhand.testing import FakeProvider, Rule, Script
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 SECRET = "sk-test-0123456789abcdef0123"
 
 

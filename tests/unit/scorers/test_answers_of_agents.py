@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import pydantic
@@ -99,7 +100,7 @@ SCORERS: dict[str, Callable[[], Any]] = {
 }
 
 
-async def outcomes(value: Any) -> list[Outcome]:
+async def outcomes(value: Any, home: Path) -> list[Outcome]:
     """What every scorer says of an answer, in a trial with two calls."""
     evals = EvalSet("answers")
 
@@ -112,7 +113,7 @@ async def outcomes(value: Any) -> list[Outcome]:
             bounds = {"at_most": 3} if name == "steps" else {}
             expect(expect.steps if value is STEPS else answer, make(), label=name, **bounds)
 
-    with run(evals, cache=False) as result:
+    with run(evals, cache=False, home=home) as result:
         (trial,) = result.trials()
     return list(trial.outcomes)
 
@@ -135,19 +136,21 @@ def said(outcome: Outcome) -> Said:
 
 
 @pytest.fixture(scope="module")
-def of_steps() -> list[Said]:
+def of_steps(tmp_path_factory: pytest.TempPathFactory) -> list[Said]:
     """What every scorer says of the steps themselves."""
     import asyncio
 
-    return [said(one) for one in asyncio.run(outcomes(STEPS))]
+    return [said(one) for one in asyncio.run(outcomes(STEPS, tmp_path_factory.mktemp("s")))]
 
 
 @pytest.mark.thorough(after=9)
 @pytest.mark.parametrize("kind", [*ANSWERS, "a conversation"])
-async def test_whatever_an_agent_answers_its_steps_are_judged(kind: str, of_steps: Any) -> None:
+async def test_whatever_an_agent_answers_its_steps_are_judged(
+    kind: str, of_steps: Any, tmp_path: Path
+) -> None:
     """The verdict is that on `expect.steps`, of each scorer and of its opposite."""
     value = talk if kind == "a conversation" else ANSWERS[kind]
-    assert [said(one) for one in await outcomes(value)] == of_steps
+    assert [said(one) for one in await outcomes(value, tmp_path)] == of_steps
     assert {outcome for _, outcome, _ in of_steps} == {"pass", "fail"}
 
 
@@ -164,7 +167,9 @@ async def test_whatever_an_agent_answers_its_steps_are_judged(kind: str, of_step
         ([], False),
     ],
 )
-async def test_an_answer_that_lists_calls_stands_for_itself(answer: Any, calls: bool) -> None:
+async def test_an_answer_that_lists_calls_stands_for_itself(
+    tmp_path: Path, answer: Any, calls: bool
+) -> None:
     """Also where it lists none: what the trial did is not what the reply asks for."""
     evals = EvalSet("answers")
 
@@ -174,6 +179,6 @@ async def test_an_answer_that_lists_calls_stands_for_itself(answer: Any, calls: 
         expect(answer, CallsTool("search"))
         expect(answer, ~CallsTool("refund"))
 
-    with run(evals) as result:
+    with run(evals, home=tmp_path) as result:
         (trial,) = result.trials()
     assert [o.outcome for o in trial.outcomes] == ["pass" if calls else "fail", "pass"]

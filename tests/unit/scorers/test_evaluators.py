@@ -18,6 +18,8 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.scorers import Autoevals, DeepEval, PydanticEvals, Ragas
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 CASE = Case("q", input="What is it?", expected="42", context=("It is 42.",), metadata={"level": 1})
 Settled = Callable[..., Outcome]
 

@@ -49,10 +49,10 @@ async def ran(
     )
 
     @evals.eval
-    def says(word: str) -> str:
+    def says(word: str) -> str | None:
         if word == "!":
             raise ValueError(word)
-        return word
+        return word if word != "-" else None
 
     finished = await door.settle(plan_of([evals], env={}), Settings(home=home, cache=False))
     with RunFile.open(finished.path) as run:
@@ -162,6 +162,14 @@ async def test_a_score_is_unknown_where_another_output_is_missing_and_the_trial_
     assert {(sums[metric, 0].values, sums[metric, 0].errors) for metric in (name, "score")} == {
         (0, 1)
     }
+
+
+async def test_a_variant_that_has_nothing_to_say_is_no_rival_and_leaves_scores_known(
+    tmp_path: Path,
+):
+    """It isn't in error: no output of it will ever come."""
+    trials = await ran(tmp_path, longer, words=("a", "-", "ccc"))
+    assert [(t.outcomes[0].score if t.outcomes else None) for t in trials] == [0, None, 1]
 
 
 async def test_low_confidence_of_any_answer_is_warned_of_once(tmp_path: Path):

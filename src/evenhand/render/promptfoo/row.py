@@ -2,7 +2,7 @@
 
 The format has two values where we have three. A grader that failed is a failed assertion there, marked `graderError`; a
 row without an answer, or with an assertion that makes no sense, is an error (`failureReason` 2). There is no word for
-what did not apply, which passes, and no room for a missing score, which is 0.
+what did not apply, which passes, marked `notApplicable`, and no room for a missing score, which is 0.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from evenhand.core.expect import named_scores, named_weights, weighted_mean
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import Judged, TrialResult
-from evenhand.core.score import Outcome, Verdict
+from evenhand.core.score import Outcome, State, Verdict
 from evenhand.core.variant import Variant
 from evenhand.languages.javascript.references import is_reference
 from evenhand.store.labels.label import Label, LabelField, LabelValue, newest
 
 HUMAN = "human"
 HIGHLIGHT = "!highlight"
+MARKS: Mapping[State, str] = {"error": "graderError", "not_applicable": "notApplicable"}
+"""In the metadata of a component or a row: that it is neither a pass nor a failure here."""
 _EPSILON = 2.2e-16
 _CONTESTS = ("select-best", "max-score")
 _DETAILS = (
@@ -414,6 +416,8 @@ def _grading(
         "tokensUsed": tokens_of(judged),
         "componentResults": [*graded.components, *_human(labels), *_on_metrics(answers)],
         **({"comment": note} if note else {}),
+        # Of which nothing was expected, too, so that no component says so.
+        **({"metadata": _mark(trial.outcome)} if trial.outcome == "not_applicable" else {}),
     }
 
 
@@ -496,8 +500,7 @@ def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dic
     undecided = outcome.outcome == "error"
     outcome = _settled(outcome, written)
     metadata = {key: value for key, value in outcome.metadata.items() if key != "components"}
-    if undecided:
-        metadata["graderError"] = True
+    metadata |= _mark("error" if undecided else outcome.outcome)
     own: dict[str, Any] = {
         "pass": _passes(outcome),
         "score": outcome.score or 0.0,
@@ -521,6 +524,11 @@ def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dic
     return [own, *(_part(part, own["assertion"]) for part in parts)]
 
 
+def _mark(state: object) -> dict[str, bool]:
+    """What tells an outcome apart that is neither a pass nor a failure."""
+    return {mark: True for one, mark in MARKS.items() if one == state}
+
+
 def _part(part: Mapping[str, Any], written: Mapping[str, Any] | None = None) -> dict[str, Any]:
     name = part.get("name")
     assertion = written or (_named(str(name)) if name else None)
@@ -529,7 +537,7 @@ def _part(part: Mapping[str, Any], written: Mapping[str, Any] | None = None) -> 
         "score": part.get("score") or 0.0,
         "reason": part.get("reason") or ("Assertion passed" if part.get("pass") else ""),
         **({"namedScores": part["named"]} if part.get("named") else {}),
-        **({"metadata": {"graderError": True}} if part.get("outcome") == "error" else {}),
+        **({"metadata": mark} if (mark := _mark(part.get("outcome"))) else {}),
         **({"assertion": assertion} if assertion else {}),
     }
 

@@ -30,7 +30,7 @@ from evenhand.core.version import __version__
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.importers.imported import UNNAMED
 from evenhand.doors.importers.recorded import OtherToolError, Recordings
-from evenhand.render.promptfoo.row import HIGHLIGHT, HUMAN
+from evenhand.render.promptfoo.row import HIGHLIGHT, HUMAN, MARKS
 from evenhand.store.labels.label import LONGEST_NOTE, NewLabel
 from evenhand.store.run_lookup import id_at
 
@@ -270,6 +270,8 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
     failure = row.get("failureReason")
     # "No output" is a failure without a reason: what did not succeed never passes.
     state: State = "pass" if row.get("success") else "error" if _is_error(row, failure) else "fail"
+    if _marked(grading) == "not_applicable":  # one of ours, of which a pass says too much
+        state = "not_applicable"
     outcomes, threshold = tuple(_outcomes(grading)), _number(test.get("threshold"))
     if state == "fail" and _is_open(outcomes, threshold):
         state = "error"
@@ -285,7 +287,9 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         variant=int(row["promptIdx"]),
         repeat=repeat,
         outcome=state,
-        score=None if state == "error" or _lacks_score(outcomes) else _number(row.get("score")),
+        score=None
+        if state in ("error", "not_applicable") or _lacks_score(outcomes)
+        else _number(row.get("score")),
         output=response.get("output"),
         reason=reason,
         error=TrialError("imported", reason or "promptfoo recorded an error")
@@ -351,7 +355,9 @@ def _judged(used: Mapping[str, Any]) -> Judged | None:
 
 def _lacks_score(outcomes: Sequence[Outcome]) -> bool:
     """Whether the score depends on a grader that failed."""
-    return any(outcome.weight > 0 and outcome.score is None for outcome in outcomes)
+    return any(
+        one.weight > 0 and one.score is None and one.outcome != "not_applicable" for one in outcomes
+    )
 
 
 def _without_number(outcomes: Sequence[Outcome]) -> set[str]:
@@ -384,20 +390,22 @@ def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
             name, assertion = f"assert-set of {len(parts)}", about
         if parts:
             metadata["components"] = [_component(inner) for inner in parts]
-        broken = bool(metadata.pop("graderError", False))
-        lacking = broken or any(map(_counts_as_zero, parts))
+        state = _marked(part) or ("pass" if part.get("pass") else "fail")
+        for mark in MARKS.values():
+            metadata.pop(mark, None)
+        has_number = state in ("pass", "fail") and not any(map(_counts_as_zero, parts))
         reason = str(part.get("reason") or "")
         weight = _number(assertion.get("weight"))
         yield Outcome(
             name=name,
-            outcome="error" if broken else "pass" if part.get("pass") else "fail",
-            score=None if lacking else _number(part.get("score")),
+            outcome=state,
+            score=_number(part.get("score")) if has_number else None,
             reason="" if reason == "Assertion passed" else reason,
             weight=1.0 if weight is None else weight,
             metric=str(assertion.get("metric") or ""),
-            named={} if broken else _known(part),
+            named={} if state == "error" else _known(part),
             metadata=metadata,
-            error="judge" if broken else "",
+            error="judge" if state == "error" else "",
         )
 
 
@@ -415,17 +423,24 @@ def _counts_as_zero(part: Mapping[str, Any]) -> bool:
 
 
 def _is_broken(part: Mapping[str, Any]) -> bool:
-    return bool(as_mapping(part.get("metadata")).get("graderError"))
+    return _marked(part) == "error"
+
+
+def _marked(part: Mapping[str, Any]) -> State | None:
+    """What a component or a row came to, where its format has no word for it; None for a pass or a failure."""
+    metadata = as_mapping(part.get("metadata"))
+    return next((state for state, mark in MARKS.items() if metadata.get(mark)), None)
 
 
 def _component(part: Mapping[str, Any]) -> dict[str, Any]:
-    passed, broken = bool(part.get("pass")), _is_broken(part)
-    named = {} if broken else _known(part)
+    passed = bool(part.get("pass"))
+    state = _marked(part) or ("pass" if passed else "fail")
+    named = {} if state == "error" else _known(part)
     return {
         "name": _name(part.get("assertion") or {}),
         "pass": passed,
-        "outcome": "error" if broken else "pass" if passed else "fail",
-        "score": None if broken else _number(part.get("score")),
+        "outcome": state,
+        "score": _number(part.get("score")) if state in ("pass", "fail") else None,
         "reason": str(part.get("reason") or ""),
         "metric": str((part.get("assertion") or {}).get("metric") or ""),
         **({"named": named} if named else {}),

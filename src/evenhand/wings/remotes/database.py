@@ -7,6 +7,9 @@ piece. The rows of all tables and the manifest are one transaction: with its end
 from __future__ import annotations
 
 import contextlib
+import os
+import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,6 +37,8 @@ _TYPES: dict[Kind, str] = {
     "truth": "boolean",
     "moment": "timestamptz",
 }
+PATIENCE_S = 300.0
+"""So long may a request take. One that is longer without an answer gets none: its server has stopped, or is gone."""
 _ENCODINGS = ("UTF8", "SQL_ASCII")  # the second takes any bytes
 _DENIED = "42501"  # the state of what this user may not do
 _LOCK = 0x45766E31  # whoever makes the tables holds it
@@ -83,9 +88,11 @@ class DatabaseRemote:
                 address.full, autocommit=True, connect_timeout=20, client_encoding="UTF8"
             )
         self._connected = True
+        self._late = False
 
-    def ids(self) -> list[str]:
-        return [str(run) for (run,) in self._found("select run from evenhand.runs")]
+    def arrivals(self) -> dict[str, float]:
+        query = "select run, extract(epoch from pushed_at) from evenhand.runs"
+        return {str(run): float(moment) for run, moment in self._found(query)}
 
     def manifest(self, run: str) -> Manifest | None:
         for (data,) in self._found("select manifest from evenhand.runs where run = %s", run):
@@ -96,26 +103,27 @@ class DatabaseRemote:
         self._refuse_encoding()
         with self._told():
             if not self._has_table("outcomes"):
-                with self._db.transaction():
+                with self._transaction():
                     # `create table if not exists` fails where two do it at once.
-                    self._db.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
-                    self._db.execute(_TABLES)
+                    self._execute("select pg_advisory_xact_lock(%s)", _LOCK)
+                    self._execute(_TABLES)
             # Not in the transaction: a push that breaks off goes on where it was, and nobody looks at pieces
             # that no manifest names.
             self._put_pieces(run)
-            with self._db.transaction():
+            with self._transaction():
                 manifest = run.manifest()
-                added = self._db.execute(
+                values = (
+                    manifest.id,
+                    manifest.title,
+                    manifest.created_at,
+                    manifest.trials,
+                    manifest.digest,
+                    write_manifest(manifest),
+                )
+                added = self._execute(
                     "insert into evenhand.runs (run, title, created_at, trials, digest, manifest)"
                     " values (%s, %s, to_timestamp(%s), %s, %s, %s) on conflict do nothing",
-                    (
-                        manifest.id,
-                        manifest.title,
-                        manifest.created_at,
-                        manifest.trials,
-                        manifest.digest,
-                        write_manifest(manifest),
-                    ),
+                    *values,
                 )
                 if not added.rowcount:
                     return False
@@ -127,7 +135,7 @@ class DatabaseRemote:
 
     def _refuse_encoding(self) -> None:
         with self._told():
-            (encoding,) = self._db.execute("show server_encoding").fetchone()
+            (encoding,) = self._execute("show server_encoding").fetchone()
         if encoding not in _ENCODINGS:
             raise UsageError(
                 f"{self.name}: the database keeps its texts in {encoding}, which lacks characters",
@@ -148,19 +156,17 @@ class DatabaseRemote:
 
     def _put_pieces(self, run: Snapshot) -> None:
         like = f"parts/{run.meta.id}/%"
-        rows = self._db.execute("select name from evenhand.parts where name like %s", (like,))
+        rows = self._execute("select name from evenhand.parts where name like %s", like)
         there = {str(name) for (name,) in rows}
         for (size, sha256), piece in zip(run.pieces, run.read(), strict=True):
             name = run.part("run", "db", size, sha256).name
             if name not in there:
-                self._db.execute(
-                    "insert into evenhand.parts values (%s, %s) on conflict do nothing",
-                    (name, piece),
-                )
+                query = "insert into evenhand.parts values (%s, %s) on conflict do nothing"
+                self._execute(query, name, piece)
 
     def _copy(self, table: str, columns: list[str], rows: list[Row]) -> None:
-        cursor = self._db.cursor()
-        with cursor.copy(f"copy evenhand.{table} ({', '.join(columns)}) from stdin") as copy:
+        query = f"copy evenhand.{table} ({', '.join(columns)}) from stdin"
+        with self._in_time(), self._db.cursor().copy(query) as copy:
             for row in rows:
                 copy.write_row(row)
 
@@ -181,13 +187,15 @@ class DatabaseRemote:
         return [str(name) for (name,) in self._found(query, run)] if there else []
 
     def add_said(self, run: str, name: str, data: bytes) -> None:
-        with self._told(), self._db.transaction():
+        with self._told(), self._transaction():
             if not self._has_table("said"):
-                self._db.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
-                self._db.execute(_SAID)
-            self._db.execute(
+                self._execute("select pg_advisory_xact_lock(%s)", _LOCK)
+                self._execute(_SAID)
+            self._execute(
                 "insert into evenhand.said (run, name, data) values (%s, %s, %s) on conflict do nothing",
-                (run, name, data),
+                run,
+                name,
+                data,
             )
 
     def read_said(self, run: str, name: str) -> bytes:
@@ -200,21 +208,58 @@ class DatabaseRemote:
         self._db.close()
 
     def _has_table(self, name: str) -> bool:
-        row = self._db.execute(
-            "select to_regclass(%s) is not null", (f"evenhand.{name}",)
-        ).fetchone()
+        row = self._execute("select to_regclass(%s) is not null", f"evenhand.{name}").fetchone()
         return bool(row[0])
+
+    def _execute(self, query: str, *values: object) -> Any:
+        with self._in_time():
+            return self._db.execute(query, values or None)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        transaction = self._db.transaction()
+        with self._in_time():
+            transaction.__enter__()
+        try:
+            yield
+        except BaseException as error:
+            with self._in_time():
+                transaction.__exit__(type(error), error, error.__traceback__)
+            raise
+        with self._in_time():
+            transaction.__exit__(None, None, None)
+
+    @contextlib.contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Ends the connection if what is inside takes too long: nothing else interrupts a wait for the server."""
+        timer = threading.Timer(PATIENCE_S, self._end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _end(self) -> None:
+        self._late = True
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self._db.fileno())) as end:
+            end.shutdown(socket.SHUT_RDWR)
 
     def _found(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What there is; nothing where nobody has pushed yet."""
         with self._told():
-            return self._db.execute(query, values).fetchall() if self._has_table("outcomes") else []
+            return self._execute(query, *values).fetchall() if self._has_table("outcomes") else []
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
         try:
             yield
         except self._broken as error:
+            if self._connected and self._late:
+                raise StoreError(
+                    f"{self.name}: no answer for {PATIENCE_S:g} seconds",
+                    hint="Look after the server, then push the run again: only what is missing is sent.",
+                ) from error
             raise StoreError(
                 f"{self.name}: {known.text(' '.join(str(error).split()))[:300]}",
                 hint="Users and passwords come from the address, PGUSER and PGPASSWORD, or ~/.pgpass."

@@ -112,6 +112,15 @@ class BucketObjects:
             batches = self._obstore.list(self._store, prefix=folder)
             return {str(one["path"]): int(one["size"]) for batch in batches for one in batch}
 
+    def moments(self, folder: str) -> dict[str, float]:
+        with self._told():
+            batches = self._obstore.list(self._store, prefix=folder)
+            return {
+                str(one["path"]): one["last_modified"].timestamp()
+                for batch in batches
+                for one in batch
+            }
+
     def get(self, name: str, most: int) -> bytes | None:
         with self._told():
             try:
@@ -229,6 +238,10 @@ class FolderObjects:
                 if (self._root / name).is_file()
             }
 
+    def moments(self, folder: str) -> dict[str, float]:
+        with self._told():
+            return {name: (self._root / name).lstat().st_mtime for name in self.names(folder)}
+
     def get(self, name: str, most: int) -> bytes | None:
         with self._told():
             path = self._root / name
@@ -310,6 +323,10 @@ class Objects(Protocol):
         """The names of all objects in this folder, with their sizes."""
         ...
 
+    def moments(self, folder: str) -> dict[str, float]:
+        """The names of all objects in this folder, and when each was written, in seconds since 1970."""
+        ...
+
     def get(self, name: str, most: int) -> bytes | None:
         """What is in an object, its first `most` + 1 bytes where it is larger; None where it is not there."""
         ...
@@ -333,9 +350,10 @@ class ObjectRemote:
     def name(self) -> str:
         return self._objects.name
 
-    def ids(self) -> list[str]:
-        stems = [Path(name).stem for name in self._objects.names(RUNS) if name.endswith(".json")]
-        return [stem for stem in stems if is_id(stem)]
+    def arrivals(self) -> dict[str, float]:
+        moments = self._objects.moments(RUNS)
+        stems = {Path(name).stem: at for name, at in moments.items() if name.endswith(".json")}
+        return {stem: at for stem, at in stems.items() if is_id(stem)}
 
     def manifest(self, run: str) -> Manifest | None:
         data = self._objects.get(f"{RUNS}/{run}.json", LARGEST_MANIFEST)

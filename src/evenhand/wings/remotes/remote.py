@@ -80,8 +80,8 @@ class Remote(Protocol):
         """For people, without what is secret."""
         ...
 
-    def ids(self) -> list[str]:
-        """The runs that are there, in any order.
+    def arrivals(self) -> dict[str, float]:
+        """The runs that are there, in any order, and when each came, by the remote's clock, in seconds since 1970.
 
         Raises:
             StoreError: It cannot be reached.

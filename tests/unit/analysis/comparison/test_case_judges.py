@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -13,12 +13,16 @@ from evenhand.analysis.comparison.case_judges import (
     AskedJudges,
     CaseJudges,
     JudgeChanges,
+    judges_asked,
     judges_of,
+    other_settings,
 )
 from evenhand.core.cascade import JOINS
 from evenhand.core.definition import Definition
+from evenhand.core.encoding import encode
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.store.runfile import RunFile
 
 
 def asked(name: str, id_: str, *settings: str) -> dict[str, AskedJudge]:
@@ -202,3 +206,65 @@ def test_all_of_a_jury_judged():
     assert [*judges_of(outcome("q", jury("a", "", "b")))] == ["a (passes/1)", "b (passes/1)"]
     assert [*judges_of(outcome("q", by(f"a{JOINS}b")))] == [f"a{JOINS}b (passes/1)"]
     assert [*judges_of(outcome("q", {}))] == []
+
+
+@pytest.mark.parametrize(
+    ("temperatures", "settings"),
+    [
+        ([0, 0, 0, 0], 1),
+        # Two settings for two cases each are settings of the judge.
+        ([0, 0, 1, 1], 2),
+        # An application's requests may hold what is judged among their settings.
+        ([0, 1, 2, 2], 0),
+        # Of one request nobody can tell.
+        ([0], 1),
+    ],
+)
+def test_settings_that_most_requests_have_of_their_own_are_none_of_the_judges(
+    temperatures: list[int], settings: int
+):
+    """They hold what is judged, and differ with it."""
+
+    class Asks:
+        class meta:  # noqa: N801
+            code: ClassVar[dict[str, str]] = {}
+
+        def judge_requests(self, most: int) -> Iterator[tuple[str, str, bytes]]:
+            del most
+            for one in temperatures:
+                yield "openai:j", "j", encode({"body": {"temperature": one}})
+
+    (judge,) = judges_asked(cast("RunFile", Asks())).values()
+    assert len(judge.settings) == settings
+
+
+@pytest.mark.parametrize(
+    ("now", "word"),
+    [
+        (("a+1", "b+2"), ""),  # something is the same
+        (("a+3", "b+4"), "code"),
+        (("a+3", "b"), ""),  # of one setting the code isn't known
+        (("c+1", "d+2"), "settings"),
+        ((), ""),
+    ],
+)
+def test_the_code_of_a_judge_is_another_one_where_it_is_for_all_its_settings(
+    now: tuple[str, ...], word: str
+):
+    """What isn't known of one side is taken to be the same."""
+    before = AskedJudge(frozenset({"exec:judge"}), frozenset({"a+1", "b+2"}))
+    after = AskedJudge(frozenset({"exec:judge"}), frozenset(now))
+    assert other_settings(before, after) == other_settings(after, before) == word
+
+
+def test_a_jury_with_one_more_member_is_another_jury_whichever_run_it_is_in():
+    """Also where the smaller one is a part of the larger."""
+    two, three = jury("a", "b"), jury("a", "b", "c")
+    assert of_judges(two, three) == "judged by a+b+c instead of a+b"
+    assert of_judges(three, two) == "judged by a+b instead of a+b+c"
+
+
+def test_a_judge_with_one_name_is_the_same_by_whichever_address_it_was_asked():
+    """Through another vendor, with the same settings."""
+    ours, theirs = asked("gpt-5", "openai:gpt-5", "a"), asked("gpt-5", "azure:gpt-5", "a")
+    assert of_judges(by("gpt-5"), by("gpt-5"), ours, theirs) == ""

@@ -16,6 +16,8 @@ from evenhand.render.document import document
 from evenhand.render.tag_tables import slice_lines
 from evenhand.stats.tallies import Share, Tally
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 
 def tagged(passed: Mapping[str, Sequence[bool | None]]) -> Run:
     """A run whose cases have one tag each; None is an error."""

@@ -25,6 +25,8 @@ from evenhand.scorers import FunctionScorer
 from evenhand.testing import FakeProvider, Rule, Script
 from evenhand.wings.viewer.history import measures
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 
 def labelled(right: int, wrong: int, broken: int = 0, **how: object) -> Run:
     """A run of a set whose cases are right, wrong or in error, in these numbers."""
@@ -563,3 +565,15 @@ async def test_a_decided_column_has_its_own_state(make_run: Make) -> None:
         decided={"verdict": "failed", "columns": columns},
     )
     assert [(one.variant, one.state) for one in held(run)] == [(0, "kept"), (1, "missed")]
+
+
+async def test_a_requirement_of_one_case_is_open_by_its_own_trials_alone(make_run: Make) -> None:
+    """A test of pytest's that expects nothing is none of which a share has to pass, whatever its neighbour expects."""
+    na = Outcome("right", "not_applicable", None)
+    empty = replace(result(0), outcome="not_applicable", score=None, outcomes=(na,))
+    silent = replace(empty, index=1, case="silent", outcomes=())
+    required = tuple(
+        Requirement(PASSED, Bound(at_least=0.5), (0,), case) for case in (empty.case, "silent")
+    )
+    (only,) = held(await make_run([empty, silent], requirements=required))
+    assert (only.requirement.case, only.state, only.unapplied) == (empty.case, "open", True)

@@ -14,6 +14,8 @@ from evenhand.doors.eval_sets.eval_paths import is_evals
 from evenhand.scorers import CLARITY, Contains, Rating, nDCG
 from evenhand.testing import Scripted
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 
 def only(evals: EvalSet) -> TrialResult:
     """The only trial of a set."""

@@ -22,6 +22,8 @@ from evenhand.core.score import Outcome
 from evenhand.scorers import Contains, Equals, IsJson, Label, Matches, Passes, TokenF1
 from evenhand.testing import Scripted
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 JUDGE = Scripted(('{"reasoning": "it is", "passes": true, "confidence": 1}',))
 
 

@@ -21,6 +21,8 @@ from evenhand.scorers.text import text_of
 from evenhand.store.encoding import write_result
 from evenhand.testing import Scripted
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 JUDGE = Scripted(('{"reasoning": "it is", "passes": true, "confidence": 1}',))
 
 

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evenhand.core import errors
 from evenhand.core.case import Case
 from evenhand.core.errors import BadRequest, EvenhandError, ProviderError
@@ -282,3 +284,30 @@ async def test_answers_that_came_at_once_take_as_long_in_a_replay(tmp_path: Path
     for path in (first, await ran(plan, tmp_path, first)):
         (seconds,) = outputs(path)
         assert 0.39 < seconds < 0.59, seconds
+
+
+async def test_uneven_chains_take_as_long_in_a_replay_as_they_took(tmp_path: Path):
+    """A slow answer stands beside three quick ones, and one that starts two more: none of these waits for it."""
+    slow, quick = sampled(latency_s=0.6), sampled(latency_s=0.1)
+
+    async def body(trial: Trial) -> object:
+        async def asks(model: Scripted, name: str, times: int) -> None:
+            lent = trial.model(model, "subject")
+            for n in range(times):
+                await lent.generate(f"{name} {n}")
+
+        async def forks() -> None:
+            await asks(quick, "fork", 1)
+            await asyncio.gather(asks(quick, "left", 2), asks(quick, "right", 1))
+            await asks(quick, "joined", 1)
+
+        await asyncio.gather(asks(slow, "slow", 1), asks(quick, "quick", 3), forks())
+        await asks(quick, "last", 1)
+        began = sorted(one.started_s or 0.0 for one in trial.steps)
+        return [StepDuration().score(None, trial).value, began[-2], began[-1]]
+
+    plan = example(1, body, providers=(slow, quick))
+    first = await ran(plan, tmp_path)
+    ((seconds, joined, last),) = outputs(await ran(plan, tmp_path, first))
+    # The fork has come together after 0.3 seconds, and everything after 0.6.
+    assert (seconds, joined, last) == pytest.approx((0.7, 0.3, 0.6), abs=0.2)

@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from tests.runs import Make
+from tests.runs import result as made
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
 from evenhand.render.export import export
 from evenhand.store.home import held, lock_of
 from evenhand.store.labels.label import NewLabel
@@ -219,6 +223,39 @@ async def test_what_is_imported_is_exported_as_it_was(tmp_path: Path) -> None:
         assert is_["testCase"]["assert"] == was["testCase"]["assert"]
         assert is_["response"]["output"] == was["response"]["output"]
     assert "sk-" not in (tmp_path / "back.json").read_text()
+
+
+async def test_what_did_not_apply_is_told_from_a_pass_in_results_and_comes_back_so(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """The format knows passes and failures alone: there it passes, with a mark."""
+    na = Outcome("recall", "not_applicable", None, "no passages")
+    part = {"name": "tone", "pass": True, "outcome": "not_applicable", "score": None, "reason": ""}
+    in_set = Outcome("assert-set of 1", "not_applicable", None, metadata={"components": [part]})
+    passed = Outcome("contains", "pass", 1.0)
+    silent = replace(made(0), outcome="not_applicable", score=None, outcomes=())
+    trials = [
+        silent,
+        replace(silent, index=1, case="b", outcomes=(na, in_set)),
+        replace(made(2), outcomes=(passed, na)),
+        made(3),
+    ]
+    run = await make_run(trials)
+    export(run, tmp_path / "out.json")
+    rows = json.loads((tmp_path / "out.json").read_text())["results"]["results"]
+    assert [one["success"] for one in rows] == [True] * 4
+    marks = [one["gradingResult"].get("metadata", {}).get("notApplicable") for one in rows]
+    assert marks == [True, True, None, None]
+    components = rows[1]["gradingResult"]["componentResults"]
+    assert [one["metadata"].get("notApplicable") for one in components] == [True, True, True]
+    back = await imported(tmp_path / "out.json", tmp_path / "runs")
+    assert [(one.outcome, one.score) for one in back.trials()] == [
+        (one.outcome, one.score) for one in trials
+    ]
+    (_, whole), (first, second) = ([*t.outcomes] for t in [*back.trials()][1:3])
+    assert whole.metadata["components"][0]["outcome"] == "not_applicable"
+    assert (first.outcome, second.outcome, second.score) == ("pass", "not_applicable", None)
+    assert "notApplicable" not in second.metadata
 
 
 async def test_a_run_is_imported_once(tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import sqlite3
+import struct
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,8 +30,10 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import remark
+from evenhand.store.run_lookup import id_at
 from evenhand.store.runfile import RunFile
 from evenhand.store.snapshot import snapshot
+from evenhand.wings.remotes import database
 from evenhand.wings.remotes import remote as remotes
 from evenhand.wings.remotes.address import Address, remote_run
 from evenhand.wings.remotes.commands.remote_runs import fetch, fetch_all
@@ -87,6 +92,29 @@ async def test_a_pushed_run_is_read_as_the_run_itself(
         fetch(remote, first.meta.id[:5], tmp_path / "cache")
 
 
+async def test_a_clock_that_was_ahead_makes_no_older_run_the_latest(
+    make_run: Make, folder: Dies, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Nothing begins after it was pushed: the remote's clock says so, of whichever machines."""
+    remote, cache = ObjectRemote(folder), tmp_path / "cache"
+    hour, now = 3600, time.time()
+    began = {"older": now - 3 * hour, "ahead": now - hour, "newer": now - 2 * hour}
+    came = {"older": now - 3 * hour, "ahead": now - 2.5 * hour, "newer": now}
+    ids = {name: id_at(at, "0123456789abcdef0123") for name, at in began.items()}
+    for name, run in ids.items():
+        push((await make_run([result(0)], id=run)).path, remote)
+        os.utime(tmp_path / "team" / "runs" / f"{run}.json", (came[name], came[name]))
+    assert fetch(remote, "latest~2", cache).stem == ids["older"]
+    assert not capsys.readouterr().err
+    assert fetch(remote, "latest", cache).stem == ids["newer"]
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"run {ids['ahead']} of team says that it began after it came there" in told
+    assert f"latest is {ids['newer']}" in told
+    assert [path.stem for path in fetch_all(remote, cache).files] == [
+        ids[name] for name in ("newer", "ahead", "older")
+    ]
+
+
 async def test_a_push_that_dies_leaves_nothing_to_be_seen_and_the_next_one_goes_on(
     make_run: Make,
     folder: Dies,
@@ -101,7 +129,7 @@ async def test_a_push_that_dies_leaves_nothing_to_be_seen_and_the_next_one_goes_
         folder.left = 1 if dies_after else 0
         with pytest.raises(KeyboardInterrupt):
             push(run.path, ObjectRemote(folder))
-        assert ObjectRemote(folder).ids() == []
+        assert ObjectRemote(folder).arrivals() == {}
         assert folder.written == dies_after
     folder.left = 10**6
     assert push(run.path, ObjectRemote(folder)).new
@@ -198,7 +226,7 @@ async def test_a_piece_that_is_none_is_refused_at_once(
     """A pipe would be waited for, a device never ends, and another size is not what was pushed."""
     remote = ObjectRemote(folder)
     push((await make_run([result(0)])).path, remote)
-    run = remote.ids()[0]
+    (run, *_) = remote.arrivals()
     manifest = remote.manifest(run)
     assert manifest is not None
     piece = tmp_path / "team" / manifest.file[0].name
@@ -264,7 +292,7 @@ async def test_a_manifest_of_a_stranger_costs_neither_time_nor_memory_nor_the_di
     """Each is refused with the name of the run, before more than a piece is written, and leaves the others there."""
     remote = ObjectRemote(folder)
     push((await make_run([result(0)])).path, remote)
-    (run,) = remote.ids()
+    (run,) = remote.arrivals()
     path = tmp_path / "team" / "runs" / f"{run}.json"
     bad = json.loads(path.read_bytes())
     change, message = HOSTILE_MANIFESTS[name]
@@ -288,7 +316,7 @@ async def test_a_manifest_that_is_no_file_hides_no_other_run(
     """It is named, and so is what people said of a run where that is no file."""
     remote = ObjectRemote(folder)
     push((await make_run([result(0)])).path, remote)
-    (run,) = remote.ids()
+    (run,) = remote.arrivals()
     other = f"{run[:-1]}0"
     for place in (tmp_path / "team/runs" / f"{other}.json", tmp_path / "team/said" / run / "x"):
         place.parent.mkdir(exist_ok=True, parents=True)
@@ -315,7 +343,7 @@ async def test_a_manifest_leads_nowhere_but_to_its_pieces(
     remote = ObjectRemote(folder)
     run = (await make_run([result(0)])).meta.id
     push((await make_run([result(0)])).path, remote)
-    manifest = remote.manifest(remote.ids()[0])
+    manifest = remote.manifest(next(iter(remote.arrivals())))
     assert manifest is not None
     good = replace_id(write_manifest(manifest), manifest.id, run)
     assert read_manifest(good, run, "team").id == run
@@ -548,3 +576,45 @@ def test_runs_of_remotes_are_told_from_runs_of_this_machine(tmp_path: Path):
     meant = remote_run("s3://team/evals#latest")
     assert meant is not None
     assert (meant.address.kind, meant.run) == ("s3", "")
+
+
+def _said_by_server(kind: bytes, content: bytes) -> bytes:
+    return kind + struct.pack("!I", len(content) + 4) + content
+
+
+def _speaks_and_stops(listening: socket.socket) -> None:
+    """A server of PostgreSQL's that lets a client in, and then answers nothing more."""
+    client, _ = listening.accept()
+    with client:
+        while (size := struct.unpack("!I", client.recv(4))[0]) == 8:  # it asks for TLS, say
+            client.recv(size - 4)
+            client.sendall(b"N")
+        client.recv(size - 4)
+        settings = {"client_encoding": "UTF8", "server_version": "16.0", "DateStyle": "ISO"}
+        client.sendall(
+            _said_by_server(b"R", struct.pack("!I", 0))
+            + b"".join(
+                _said_by_server(b"S", f"{name}\0{value}\0".encode())
+                for name, value in settings.items()
+            )
+            + _said_by_server(b"Z", b"I")
+        )
+        while client.recv(4096):
+            pass
+
+
+def test_a_database_that_answers_no_more_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where its server is frozen: it takes what is sent, and nobody would ever hear of it."""
+    pytest.importorskip("psycopg")
+    monkeypatch.setattr(database, "PATIENCE_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = threading.Thread(target=_speaks_and_stops, args=(listening,), daemon=True)
+        server.start()
+        port = listening.getsockname()[1]
+        remote = database.DatabaseRemote(Address.of(f"postgresql://ana@127.0.0.1:{port}/evals"))
+        with pytest.raises(StoreError, match=r"no answer for 0\.3 seconds") as raised:
+            remote.arrivals()
+        assert "push the run again" in raised.value.hint
+        remote.close()
+        server.join(10)
+    assert not server.is_alive()

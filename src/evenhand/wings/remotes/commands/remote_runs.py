@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evenhand.cli.streams import tell
@@ -14,7 +14,14 @@ from evenhand.core.wording.words import safe
 from evenhand.store.home import make_folder
 from evenhand.store.labels.exchange import Said, add_said, read_said
 from evenhand.store.replacing import beside
-from evenhand.store.run_lookup import cache_folder, home_for, matching, newest_first, runs_back
+from evenhand.store.run_lookup import (
+    cache_folder,
+    home_for,
+    id_at,
+    matching,
+    newest_first,
+    runs_back,
+)
 from evenhand.wings.remotes.remote import (
     LARGEST_SAID,
     Manifest,
@@ -74,7 +81,8 @@ def fetch(remote: Remote, run: str, cache: Path) -> Path:
         UsageError: There is none, or more than one.
         StoreError: It cannot be fetched.
     """
-    known = newest_first(Path(name) for name in remote.ids())
+    arrivals = remote.arrivals()
+    known = _newest_first(arrivals)
     if not known:
         raise UsageError(
             f"{remote.name} has no runs",
@@ -82,6 +90,11 @@ def fetch(remote: Remote, run: str, cache: Path) -> Path:
         )
     back = runs_back(run)
     meant = matching(known, run) if back is None else known[back : back + 1]
+    if back is not None and meant and (ahead := _ahead(arrivals, back, meant[0])):
+        tell(
+            f"run {ahead} of {safe(remote.name)} says that it began after it came there, so the clock of its machine"
+            f" was ahead: by the remote's clock, {run or 'latest'} is {meant[0].name}"
+        )
     if len(meant) == 1:
         try:
             return _fetched(remote, meant[0].name, cache)
@@ -100,6 +113,28 @@ def fetch(remote: Remote, run: str, cache: Path) -> Path:
         )
     newest = ", ".join(path.name for path in known[:5])
     raise UsageError(f"{remote.name} has no run '{run}'", hint=f"The newest there: {newest}")
+
+
+def _newest_first(arrivals: Mapping[str, float]) -> list[Path]:
+    """The runs of a remote, newest first: by when they began, or when they came there, if that was earlier.
+
+    Runs come from many machines. One whose clock was ahead would make its run the latest for as long.
+    """
+
+    def began(run: Path) -> str:
+        return min(run.name, id_at(arrivals[run.name], _LAST))
+
+    return sorted(newest_first(map(Path, arrivals)), key=began, reverse=True)
+
+
+_LAST = "f" * 20
+"""Of the ids of one moment, the last."""
+
+
+def _ahead(arrivals: Mapping[str, float], back: int, meant: Path) -> str:
+    """The run that its machine's clock has put into this place wrongly; empty where no clock has."""
+    run = newest_first(map(Path, arrivals))[back].name
+    return "" if run == meant.name or run <= id_at(arrivals[run], _LAST) else run
 
 
 class FetchedRuns(Record, frozen=True):
@@ -122,7 +157,7 @@ def fetch_all(remote: Remote, cache: Path) -> FetchedRuns:
     """
     files: list[Path] = []
     errors: list[StoreError] = []
-    for path in newest_first(Path(name) for name in remote.ids()):
+    for path in _newest_first(remote.arrivals()):
         try:
             files.append(_fetched(remote, path.name, cache))
         except StoreError as error:
