@@ -321,6 +321,9 @@ CACHE_MIGRATIONS = (
         primary key (key, draw)
     ) without rowid;
     """,
+    """
+    alter table answer add column first_byte_s real;
+    """,
 )
 
 
