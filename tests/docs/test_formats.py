@@ -586,7 +586,7 @@ async def test_the_page_on_cassettes_has_every_key_of_the_file(make_run: Make):
         encode({"body": {"prompt": f"{long}"}, "n": i, "s": "password=hunter2x"}) for i in range(4)
     ]
     ends = [
-        CallEnd(b'{"a":1}', "provider", 0.1, 1, 1, 0.1, "m"),
+        CallEnd(b'{"a":1}', "provider", 0.1, 1, 1, 0.1, "m", first_byte_s=0.1),
         CallEnd(b"data: x", "provider"),
         CallEnd(b"\xff", "provider"),
         CallEnd(b"", "provider", error="bad-request", message="too long"),

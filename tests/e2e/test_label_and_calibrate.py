@@ -263,3 +263,38 @@ def test_labels_count_again_where_only_clusters_were_added(
     after = evenhand("run", ".", "--offline", "--no-progress", code=1)
     assert "corrected, 60 labels" in after
     assert "has these labels already" in evenhand("label", command[3], "--from", command[3], code=2)
+
+
+def test_labels_of_outputs_that_resume_replaced_count_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """An application answers otherwise when its trial is run again: what people said was of the first answer."""
+    monkeypatch.chdir(tmp_path)
+    evenhand = in_process(capsys)
+    (tmp_path / "a_evals.py").write_text(
+        "from pathlib import Path\nfrom evenhand import EvalSet\nfrom evenhand.scorers import Passes\n"
+        'evals = EvalSet("a", data=[{"id": f"{i}"} for i in range(6)], judge="openai:chat:gpt-5")\n\n\n'
+        "@evals.eval\ndef answers(case, expect):\n"
+        '    again = Path("again").exists()\n'
+        '    output = f"answer {case.id}" + "!" * again\n'
+        '    expect(output, Passes("is kind"))\n'
+        "    if int(case.id) % 2 and not again:\n"
+        '        raise ValueError("later")\n'
+        "    return output\n"
+    )
+    reply = json.dumps({"reasoning": "so", "passes": True, "confidence": 1})
+    (tmp_path / "offline.jsonl").write_text(json.dumps({"match": "kind", "reply": reply}) + "\n")
+    evenhand("run", "a_evals.py", "--offline", "--no-progress")
+    evenhand("label", "latest", "--draw", "6", "--to", "labels.csv")
+    rows = list(csv.DictReader((tmp_path / "labels.csv").read_text().splitlines()))
+    assert len(rows) == 6
+    with (tmp_path / "filled.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "verdict": "fail"} for row in rows)
+    evenhand("label", "latest", "--from", "filled.csv", "--by", "ann")
+    (tmp_path / "again").touch()
+    told = evenhand("resume", "--no-progress")
+    assert "3 labels taken back" in told.err
+    document = json.loads(evenhand("calibrate", "latest", "--json").out)
+    assert [judge["labels"] for judge in document["judges"]] == [3]

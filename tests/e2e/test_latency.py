@@ -13,7 +13,7 @@ import pytest
 
 from evenhand.render.run_warnings import LONG_WAIT_S, _waited
 from evenhand.store.runfile import RunFile
-from evenhand.testing import FakeProvider, Rule, Script
+from evenhand.testing import BatchRules, FakeProvider, Rule, Script
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 
@@ -112,3 +112,81 @@ def test_a_trial_shows_when_its_answer_began_and_how_long_it_waited(tmp_path: Pa
     (call,) = trial["calls"]
     assert 0.03 <= call["first_byte_s"] <= call["latency_s"]
     assert call["queued_s"] >= 0
+
+
+def verdicts(folder: Path, fake: FakeProvider, *args: str) -> list[str]:
+    """What a run says of the expectations of its trials."""
+    done = subprocess.run(
+        [*COMMAND, *args, "--json", "--no-progress"],
+        cwd=folder,
+        env={**os.environ, **fake.env(), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    trials = json.loads(done.stdout)["trials"]
+    return [outcome["outcome"] for trial in trials for outcome in trial["outcomes"]]
+
+
+def test_when_an_answer_began_is_known_wherever_it_comes_from(tmp_path: Path):
+    """A bound that is missed by the answer is missed by it from the cache, a cassette and an earlier run as well."""
+    config = {
+        "prompts": ["say {{n}}"],
+        "providers": ["openai:gpt-4o"],
+        "tests": [{"vars": {"n": str(i)}} for i in range(3)],
+        "defaultTest": {
+            "assert": [
+                {"type": "first-token", "threshold": 0.001},
+                {"type": "latency", "threshold": 1},
+                {"type": "contains", "value": "say"},
+            ]
+        },
+    }
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    script = Script([Rule(reply=lambda text: text, latency_ms=60)])
+    with FakeProvider(script) as fake:
+        asked = verdicts(tmp_path, fake, "run")
+        assert asked == ["fail", "fail", "pass"] * 3
+        assert verdicts(tmp_path, fake, "run") == asked
+        assert verdicts(tmp_path, fake, "run", "--workers", "2") == asked
+        assert verdicts(tmp_path, fake, "run", "--replay", "latest") == asked
+        command = [*COMMAND, "runs", "cassette", "latest", "--to", "c.cas"]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+        assert verdicts(tmp_path, fake, "run", "--replay", "c.cas") == asked
+        assert fake.ledger.total == 3
+
+
+def test_a_run_in_which_nobody_measured_time_is_not_better_for_it(tmp_path: Path):
+    """A bound that was missed by live answers decides nothing in a batch: no verdict rests on that."""
+    config = {
+        "prompts": ["say {{n}}"],
+        "providers": ["openai:chat:gpt-4o-mini"],
+        "tests": [{"vars": {"n": str(i)}} for i in range(8)],
+        "defaultTest": {
+            "assert": [
+                {"type": "latency", "threshold": 1},
+                {"type": "first-token", "threshold": 0.001},
+                {"type": "contains", "value": "say"},
+            ]
+        },
+    }
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    script = Script([Rule(reply=lambda text: text, latency_ms=30)])
+    with FakeProvider(script, batches=BatchRules(takes_s=60, speed=36_000)) as fake:
+        assert verdicts(tmp_path, fake, "run") == ["fail", "fail", "pass"] * 8
+        batch = verdicts(tmp_path, fake, "run", "--no-cache", "--batch", "--batch-poll", "0.02")
+        assert batch == ["not_applicable", "not_applicable", "pass"] * 8
+    done = subprocess.run(
+        [*COMMAND, "compare", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    (passed,) = json.loads(done.stdout)["results"]
+    assert passed["verdict"] == "undecided"
+    (why,) = passed["left_out"]["unlike"]
+    assert "not measured in the second" in why

@@ -121,7 +121,13 @@ class Answers(Protocol):
         ...
 
     def put(
-        self, key: str, draw: str, identity: bytes, body: bytes, latency_s: float | None
+        self,
+        key: str,
+        draw: str,
+        identity: bytes,
+        body: bytes,
+        latency_s: float | None,
+        first_byte_s: float | None = None,
     ) -> None:
         """Keeps an answer."""
         ...

@@ -296,7 +296,12 @@ class CallDesk:
         self, start: CallStart, provider: Provider, request: Request, stored: CachedReply | CallEnd
     ) -> Reply:
         """An answer that another trial paid for, in this run or before."""
-        end = CallEnd(body=stored.body, origin="cache", latency_s=stored.latency_s)
+        end = CallEnd(
+            body=stored.body,
+            origin="cache",
+            latency_s=stored.latency_s,
+            first_byte_s=stored.first_byte_s,
+        )
         reply = self._priced(provider, request, self._replayed(provider, end, "cache"))
         self._journal.note(start, ended(stored.body, reply, attempts=0, wasted=0))
         return reply
@@ -378,7 +383,14 @@ class CallDesk:
             raise
         else:
             if cache is not None and worth_keeping(reply):
-                cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
+                cache.put(
+                    request.key,
+                    start.draw,
+                    request.identity,
+                    answer.body,
+                    reply.latency_s,
+                    reply.first_byte_s,
+                )
             return reply, answer.body
         finally:
             cost = reply.cost_usd if reply else None if attempt.doubtful else 0.0

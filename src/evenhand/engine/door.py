@@ -32,6 +32,7 @@ from evenhand.core.run import CallRecord, RunMeta
 from evenhand.core.shard import Shard, Sharded
 from evenhand.core.shard_part import Part, look_at_part
 from evenhand.core.version import __version__
+from evenhand.core.wording.words import count
 from evenhand.engine.agenda import Tell
 from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
 from evenhand.engine.breadcrumbs import Word, barred, last_words, to_set_aside
@@ -50,6 +51,7 @@ from evenhand.store.cache import Cache
 from evenhand.store.home import lock_of, signed
 from evenhand.store.journal import Journal
 from evenhand.store.recordings import Recordings
+from evenhand.store.replaced_outputs import labelled_outputs, take_back_replaced
 from evenhand.store.run_lookup import cache_folder, home_for, new_id, run_folder
 from evenhand.store.runfile import RunFile
 
@@ -238,6 +240,7 @@ class _Start(Record, frozen=True, kw_only=True):
         home = resume.parent.parent if resume else home_of(plan, settings)
         words: list[Word] = []
         aside: Mapping[int, CodeError] = {}
+        labelled: Mapping[int, str] = {}
         if resume is None:
             meta = _meta(plan, settings, self.replays, self.part)
             journal = Journal.create(run_folder(home), signed(meta, home))
@@ -250,6 +253,7 @@ class _Start(Record, frozen=True, kw_only=True):
                     raise changed_since(earlier.meta, changed)
             journal = Journal.reopen(resume, anew=settings.anew)
             # Under the lock: until then, another process may have been running what is read here.
+            labelled = labelled_outputs(resume)
             words = last_words(_crumbs(resume))
             aside = to_set_aside(_crumbs(resume), words)
             if resumed is not None:
@@ -264,6 +268,8 @@ class _Start(Record, frozen=True, kw_only=True):
         finally:
             decided = settings.decider.record() if settings.decider is not None else {}
             await journal.finish(ending.status, ending.message, decided, _code(plan, settings))
+            if labelled and (number := take_back_replaced(journal.path, labelled)):
+                self.note(f"{count(number, 'label')} taken back: of outputs that are others now")
         # What an earlier run was answered is no evidence of anything new, and a part is none of the whole.
         whole = ending.status == "finished" and not self.replays and self.part is None
         if plan.options.closing is not None and whole:

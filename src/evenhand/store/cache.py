@@ -27,16 +27,17 @@ from evenhand.store.schema import CACHE_ID, CACHE_MIGRATIONS, prepare
 
 LITTLE = 64 * 1024
 """Bytes: with less than this free, a write that fails has failed for lack of room."""
-_Row = tuple[str, str, bytes, bytes, float | None, float]
+_Row = tuple[str, str, bytes, bytes, float | None, float, float | None]
 _Change = tuple[str, str, _Row | None]
 """What becomes of the answer to a request and draw: another one, or none."""
 
 
 class CachedReply(Record, frozen=True):
-    """An answer from the cache: the raw bytes, and the seconds that the original call took."""
+    """An answer from the cache: the raw bytes, and the seconds that the original call took, and until it began."""
 
     body: bytes
     latency_s: float | None
+    first_byte_s: float | None = None
 
 
 _NOT_PENDING = CachedReply(b"", None)
@@ -101,20 +102,27 @@ class Cache:
                 return None
         try:
             row = self._reader.execute(
-                "select body, latency_s from answer where key = ? and draw = ?", (key, draw)
+                "select body, latency_s, first_byte_s from answer where key = ? and draw = ?",
+                (key, draw),
             ).fetchone()
         except sqlite3.Error as error:
             self._give_up(error)
             return None
-        return CachedReply(row[0], row[1]) if row else None
+        return CachedReply(*row) if row else None
 
     def put(
-        self, key: str, draw: str, identity: bytes, body: bytes, latency_s: float | None
+        self,
+        key: str,
+        draw: str,
+        identity: bytes,
+        body: bytes,
+        latency_s: float | None,
+        first_byte_s: float | None = None,
     ) -> None:
         """Keeps an answer, when there is time. Known secrets in it, and in what was asked, are left out."""
         identity, body = known.without(identity), known.without(body)
-        row = (key, draw, identity, body, latency_s, time.time())
-        self._change(key, draw, row, CachedReply(body, latency_s))
+        row = (key, draw, identity, body, latency_s, time.time(), first_byte_s)
+        self._change(key, draw, row, CachedReply(body, latency_s, first_byte_s))
 
     def forget(self, key: str, draw: str) -> None:
         """Takes an answer out again."""
@@ -238,7 +246,8 @@ class Cache:
                                 )
                             else:
                                 db.execute(
-                                    "insert or replace into answer values (?, ?, ?, ?, ?, ?)", row
+                                    "insert or replace into answer values (?, ?, ?, ?, ?, ?, ?)",
+                                    row,
                                 )
                         db.execute("commit")
                     self._committed = True

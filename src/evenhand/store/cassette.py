@@ -93,6 +93,9 @@ class CassetteCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_fiel
     ] = ""
     message: Annotated[str, Key("that in words", null="it was answered")] = ""
     latency_s: Annotated[float | None, Key("", "s", null="not known")] = None
+    first_byte_s: Annotated[float | None, Key("until the answer began", "s", null="not known")] = (
+        None
+    )
     tokens_in: Annotated[int | None, Key("", "tokens", null="not known")] = None
     tokens_out: Annotated[int | None, Key("", "tokens", null="not known")] = None
     cost_usd: Annotated[
@@ -233,6 +236,7 @@ class CassetteSource(MutableRecord, kw_only=True):
             body=call.body,
             origin="provider",
             latency_s=call.latency_s,
+            first_byte_s=call.first_byte_s,
             tokens_in=call.tokens_in,
             tokens_out=call.tokens_out,
             cost_usd=call.cost_usd,

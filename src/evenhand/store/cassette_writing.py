@@ -190,6 +190,7 @@ def _call(
         error=end.error,
         message=hidden.text(scrubbed_text(end.message)) if end.error else "",
         latency_s=end.latency_s,
+        first_byte_s=end.first_byte_s,
         tokens_in=end.tokens_in,
         tokens_out=end.tokens_out,
         cost_usd=end.cost_usd,

@@ -343,6 +343,9 @@ CACHE_MIGRATIONS = (
         primary key (key, draw)
     ) without rowid;
     """,
+    """
+    alter table answer add column first_byte_s real;
+    """,
 )
 
 

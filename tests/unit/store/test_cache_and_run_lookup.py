@@ -28,12 +28,12 @@ from evenhand.store.run_lookup import id_at, newest_first
 def test_an_answer_is_found_by_its_request_and_its_draw(tmp_path: Path):
     """And by nothing else."""
     cache = Cache.open(tmp_path)
-    cache.put("key", "0.0", b"{}", b"answer", 0.5)
+    cache.put("key", "0.0", b"{}", b"answer", 0.5, 0.2)
     cache.close()
     cache = Cache.open(tmp_path)
     found = cache.get("key", "0.0")
     assert found is not None
-    assert (found.body, found.latency_s) == (b"answer", 0.5)
+    assert (found.body, found.latency_s, found.first_byte_s) == (b"answer", 0.5, 0.2)
     assert cache.get("key", "1.0") is None
     assert cache.get("other", "0.0") is None
     assert cache.stats().entries == 1

@@ -12,6 +12,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.score import Outcome
+from evenhand.doors.importers.foreign_scores import measured_note
 from evenhand.doors.importers.imported import Imported, ImportedTrial
 from evenhand.doors.importers.recorded import Recordings
 
@@ -61,7 +62,9 @@ def with_verdicts(recordings: Recordings, names: Sequence[str]) -> Recordings:
             f"--verdict: {'; '.join(wrong[:_SHOWN])}{more}",
             hint="A verdict is 1 for a pass and 0 for a fail. Leave it out, and the number is measured.",
         )
-    return replace(recordings, runs=runs)
+    decided = {measured_note(name) for name in chosen}
+    notes = [note for note in recordings.notes if note.text not in decided]
+    return replace(recordings, runs=runs, notes=notes)
 
 
 def _numbers(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, float]]:

@@ -64,11 +64,15 @@ def outcome_of(one: ForeignScore, notes: Notes) -> Outcome:
     if isinstance(one.value, bool):
         state = "pass" if number == 1 else "fail"
         return Outcome(one.name, state, number, one.reason, metric=one.name, metadata=metadata)
-    text = f"{shown(one.name)} is a number without a bound: it is measured, and decides nothing"
-    notes.changed(one.where, text)
+    notes.changed(one.where, measured_note(one.name))
     reason = one.reason or f"measured: {number:g}"
     named = {one.name: number}
     return Outcome(one.name, "not_applicable", None, reason, named=named, metadata=metadata)
+
+
+def measured_note(name: str) -> str:
+    """What is said of a score that decides nothing."""
+    return f"{shown(name)} is a number without a bound: it is measured, and decides nothing"
 
 
 def state_of(outcomes: Sequence[Outcome], *, failed: bool = False) -> State | None:

@@ -109,7 +109,7 @@ class Counter:
                 return reply
             end = journal.answered(key, draw) if journal.resumed else None
             if end is not None:
-                return CachedReply(end.body, end.latency_s)
+                return CachedReply(end.body, end.latency_s, end.first_byte_s)
             claim = self._claims.get(name)
             if claim is None:
                 self._claims[name] = asyncio.get_running_loop().create_future()

@@ -236,9 +236,16 @@ class FarAnswers:
         return None
 
     def put(
-        self, key: str, draw: str, identity: bytes, body: bytes, latency_s: float | None
+        self,
+        key: str,
+        draw: str,
+        identity: bytes,
+        body: bytes,
+        latency_s: float | None,
+        first_byte_s: float | None = None,
     ) -> None:
-        self._line.tell("put", key, draw, identity, body, latency_s)
+        answer = key, draw, identity, body, latency_s, first_byte_s
+        self._line.tell("put", *answer)
 
     def forget(self, key: str, draw: str) -> None:
         self._line.tell("take_out", key, draw)
@@ -370,7 +377,7 @@ class FarDesk(CallDesk):
         landed: Undo = lambda _: self.line.tell("landed", key, draw)  # noqa: E731
         reply = await self.line.ask("find", key, draw, undo=landed)
         if reply is not None:
-            return self._taken(start, provider, reply.body, reply.latency_s), reply.body
+            return self._taken(start, provider, request, reply), reply.body
         try:
             return await super()._pay(start, provider, request, cache)
         finally:

@@ -118,6 +118,10 @@ def test_numbers_are_verdicts_where_the_user_says_so(tmp_path: Path):
     assert [trial.outcome for trial in trials_of(chosen)] == ["pass", "fail", "pass"]
     assert [t.named_scores["faithfulness"] for t in trials_of(chosen)] == [1.0, 0.5, 1.0]
     assert chosen.runs[0].meta.id != read.runs[0].meta.id
+    said = [note.text for note in chosen.notes if "decides nothing" in note.text]
+    assert said == [
+        "'faithfulness' is a number without a bound: it is measured, and decides nothing"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_number, is_object
 from evenhand.core.score import Outcome
 from evenhand.doors.importers.foreign_files import began_at, moment_of
-from evenhand.doors.importers.foreign_scores import finite, state_of
+from evenhand.doors.importers.foreign_scores import finite, measured_note, state_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import Recordings, only_variant, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
@@ -196,7 +196,7 @@ def _outcome(
     if is_number(value):
         score.notes.changed(
             f"{score.where}.value",
-            f"{shown(name)} is a number without a bound: it is measured, and decides nothing",
+            measured_note(name),
         )
         why = reason or f"measured: {number:g}"
         return Outcome(name, "not_applicable", None, why, named={name: number}, metadata=metadata)
