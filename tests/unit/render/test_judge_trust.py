@@ -716,13 +716,16 @@ async def test_a_prompt_of_another_name_is_corrected_by_what_was_counted_under_t
             await both("a", "b", alike=alike), lambda i: i % 10 < (7 if i % 2 else 3), size=160
         )
         write_calibration(calibrate(run), place_of(run.meta))
-        own = [rate.corrected for rate in judged_rates(run)]
         again = judged_rates(await both("a", "b", alike=alike))
-        assert [rate.corrected for rate in again] == own
+        own = [rate.corrected for rate in again]
+        assert None not in own
         later = judged_rates(await both("c", "a", alike=alike))
-        assert [rate.status for rate in later] == ["fresh", "fresh"]
-        assert [rate.corrected is None for rate in later] == [alike, False]
-        if not alike:
+        if alike:
+            # Nothing but its name says that it is the first one, and the judge passes fewer of its outputs.
+            assert [rate.status for rate in later] == ["fresh", "stale"]
+            assert [rate.corrected for rate in later] == [None, None]
+        else:
+            assert [rate.status for rate in later] == ["fresh", "fresh"]
             assert [rate.corrected for rate in later] == own
 
 
@@ -770,7 +773,11 @@ async def test_each_variant_is_corrected_by_its_own_labels(make_run: Make, tmp_p
     assert own[1].corrected.low <= own[1].raw.value <= own[1].corrected.high
     write_calibration(calibrate(run), place_of(run.meta))
     later = judged_rates(await both())
-    assert [rate.corrected for rate in later] == [rate.corrected for rate in own]
+    assert later[0].corrected is not None
+    # The judge tells little of the first: its own outputs go by their labels alone, later ones can't.
+    assert later[0].corrected.low < own[0].corrected.high < later[0].corrected.high
+    assert later[0].corrected.high < later[0].raw.value
+    assert later[1].corrected == own[1].corrected
     assert judged_rows(run)[1].variant == RunVariant(prompt="p", model="n")
 
 
