@@ -442,6 +442,11 @@ def test_a_baseline_proposes_a_margin_that_its_clusters_can_keep(folder: Folder)
         "0.05 needs 52 clusters or more: with 10, even equal results of trials that run again are"
         in made.err
     )
+    assert re.search(
+        r"a margin of 0\.3 with 10 clusters is for results that don't vary from run to run; for results that vary from "
+        r"run to run, evenhand info power says how many it takes\n",
+        made.err,
+    )
     assert "next: evenhand gate own_evals.py --baseline own.evn --margin 0.3\n" in made.err
     gate = ("gate", "own_evals.py", "--baseline", "own.evn", "--no-progress", "--all")
     assert folder.run(*gate, "--margin", "0.3").code == 0

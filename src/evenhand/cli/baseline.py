@@ -71,7 +71,13 @@ def baseline(
     Commit the file. `evenhand gate` compares the evals with it, and says whether they became worse.
     """
     from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-    from evenhand.analysis.gates.gate_rule import MARGINS, fewest_cases, least_margin
+    from evenhand.analysis.gates.gate_rule import (
+        MARGINS,
+        STEADY,
+        VARYING,
+        fewest_cases,
+        least_margin,
+    )
     from evenhand.analysis.gates.pooled_baseline import pooled_baseline
     from evenhand.core.wording.words import count, safe
     from evenhand.render.command_words import typed_for
@@ -122,6 +128,10 @@ def baseline(
         )
         chosen = "".join(f" --metric {shlex.quote(safe(metric))}" for metric in decided)
         chosen = chosen or " --undecided pass"
+    tell(
+        f"a margin of {margin:g} with {count(units, unit)} is for {STEADY}; for {VARYING},"
+        " evenhand info power says how many it takes"
+    )
     to_compare = f"--baseline {shlex.quote(safe(str(to)))} --margin {margin:g}"
     tell(f"next: evenhand gate{same} {to_compare}{chosen}")
     return 0

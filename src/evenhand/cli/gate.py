@@ -380,7 +380,7 @@ def _run(
                 gating.before,
                 script,
                 variants=plan.variants,
-                earlier=_run_before(file),
+                resumed=file is not None,
                 whole=lent(),
             )
         if lent() and (gating.taking is None or not gating.taking.may_have(plan.trials())):
@@ -425,16 +425,6 @@ def _cant_fail(plan: Plan) -> str:
     from evenhand.core.wing import hook
 
     return cast("Callable[[Plan], str]", hook("cant_fail"))(plan)
-
-
-def _run_before(file: Path | None) -> int:
-    """How many trials an earlier session ran to a verdict; 0 where there was none."""
-    from evenhand.store.runfile import RunFile
-
-    if file is None:
-        return 0
-    with RunFile.open(file) as run:
-        return sum(not trial.taken and trial.outcome != "error" for trial in run.trials())
 
 
 def _look_at_target(file: Path) -> None:

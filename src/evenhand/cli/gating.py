@@ -113,6 +113,8 @@ class Gating(MutableRecord):
         )
         if self.taking is None:
             return outcome
+        if self.taking.resumed:
+            self.taking.count_anew(run)
         # Variants of prompt directories name their eval.yml.
         files = [variant.where.rpartition(":")[0] for variant in run.meta.variants]
         of_evals = all(file.endswith(".py") for file in files)

@@ -191,7 +191,9 @@ def _layout(line: RunLine, width: int) -> _Layout:
     names = list(dict.fromkeys(column.in_full for run in line.runs for column in run.columns))
     labels = names
     if any(columns(name) > NAME for name in names):
-        labels = [f"#{number}" for number in range(1, len(names) + 1)]
+        # A run with a single column has no name for it.
+        numbers = iter(range(1, len(names) + 1))
+        labels = [name and f"#{next(numbers)}" for name in names]
     called = dict(zip(names, labels, strict=True))
     least = _Layout(called, 0, beside=True)
     room = width - NUMBERS - (least.named + 2 if least.named else 0) - 2

@@ -22,9 +22,10 @@ from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.requirements import held
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.requirement import Bound
-from evenhand.core.run import TrialResult, VerdictWord
-from evenhand.core.score import Outcome, State
+from evenhand.core.run import RunMeta, TrialResult, VerdictWord
+from evenhand.core.score import GateVerdict, Outcome, State
 from evenhand.core.wording.bounds import percent_as_written
 from evenhand.core.wording.json_text import writer
 from evenhand.core.wording.words import count, in_one_line, number, safe
@@ -42,7 +43,7 @@ def write_junit(run: RunFile, out: TextIO) -> int:
     meta, totals = run.meta, run.totals()
     line = writer(out)
     names = column_names(meta.variants)
-    word = verdict_of(run, totals)
+    word = _gate_word(meta) or verdict_of(run, totals)
     bounds = _Bounds(run, word)
     # What a run that was decided early left out is no error: nobody wanted it any more.
     missing = 0 if meta.status == "decided" else max(0, meta.planned - totals.trials)
@@ -70,6 +71,7 @@ def write_junit(run: RunFile, out: TextIO) -> int:
         "run": meta.id,
         "verdict": word,
         "evenhand": meta.version,
+        **({"gate": meta.gate_verdict} if meta.gate_verdict else {}),
         **_judged(run, names),
     }
     for name, value in properties.items():
@@ -86,6 +88,8 @@ def write_junit(run: RunFile, out: TextIO) -> int:
         line(f'      <error type="unfinished" message={_attribute(what)}/>\n    </testcase>\n')
     if more:
         reasons = "; ".join(requirement_lines(run, names)) or _pass_rate_words(meta.pass_rate)
+        if meta.gate_verdict:
+            reasons = f"the gate says {meta.gate_verdict}"
         line('    <testcase classname="evenhand" name="the run passes">\n')
         line(f"      <{more} message={_attribute(f'{word}: {reasons}')}/>\n    </testcase>\n")
     line("  </testsuite>\n</testsuites>\n")
@@ -103,12 +107,29 @@ def _pass_rate_words(pass_rate: float) -> str:
     return f"wanted {Bound(at_least=pass_rate).worded(percent_as_written)}"
 
 
+_GATE_WORDS: dict[GateVerdict, VerdictWord] = {
+    "better": "passed",
+    "not worse": "passed",
+    "worse": "failed",
+}
+_COUNTS_AS: dict[object, VerdictWord] = {"pass": "passed", "fail": "failed"}
+
+
+def _gate_word(meta: RunMeta) -> VerdictWord | None:
+    """What a gate made of its run, as the verdict of one; None for the run of none. Its exit code says the same."""
+    verdict = meta.gate_verdict
+    if verdict != "undecided":
+        return verdict and _GATE_WORDS.get(verdict, "undecided")
+    terms = as_mapping(as_mapping(meta.settings.get("gate")).get("terms"))
+    return _COUNTS_AS.get(terms.get("undecided"), "undecided")
+
+
 class _Bounds:
     """Which trials may fail or be in error, as the bounds that the run has to reach are kept without them."""
 
     def __init__(self, run: RunFile, word: VerdictWord) -> None:
         self._run = run
-        self._bounded = bool(run.meta.requirements)
+        self._bounded = bool(run.meta.requirements) and not run.meta.gate_verdict
         self._passed = word == "passed"
         self._doubtful = {
             (variant, written_case(one.requirement.case) if one.requirement.case else "")

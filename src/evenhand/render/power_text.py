@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from evenhand.analysis.gates.gate_rule import STEADY, VARYING, fewest_cases
 from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.analysis.trust.power import ALIKE, JudgeWorth, Power
 from evenhand.analysis.trust.power_document import PowerSample, PowerWording
@@ -22,6 +23,8 @@ def lines(power: Power) -> Iterator[str]:
         f"{count(power.cases, 'case')} show a difference of {size} (--difference) four times in five, "
         f"if two variants disagree on {percent(power.differing)} of them{_basis(power)}"
     )
+    steady = count(fewest_cases(power.difference), "cluster" if pilot.clusters else "case")
+    yield f"  that is for {VARYING}; for {STEADY}, a gate with --margin {power.difference:g} needs {steady}"
     ends = power.cases_range
     if ends is not None and ends[0] != ends[1]:
         yield f"  between {ends[0]:,} and {ends[1]:,}, as far as the run can tell how alike they are"

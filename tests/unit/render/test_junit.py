@@ -17,6 +17,7 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.export import export
 from evenhand.render.junit import write_junit
+from evenhand.store.gate_verdicts import keep_gate_verdict
 from evenhand.store.runfile import RunFile
 
 
@@ -194,3 +195,39 @@ async def test_a_failed_repeat_of_a_test_that_passed_is_no_failure(make_run: Mak
     places = [trial.index for trial in trials if trial.outcome == "fail"]
     chosen = file.only(places, "where status:fail", by_outcome=True)
     assert read(chosen).get("failures") == "3"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "undecided", "elements"),
+    [
+        ("better", "", ()),
+        ("not worse", "", ()),
+        ("worse", "", ("failure",)),
+        ("undecided", "", ("failure", "error")),
+        ("undecided", "pass", ()),
+        ("undecided", "fail", ("failure",)),
+        ("nothing", "pass", ("failure", "error")),
+    ],
+)
+async def test_the_run_of_a_gate_is_green_where_the_gate_lets_it_pass(
+    make_run: Make, verdict: str, undecided: str, elements: tuple[str, ...]
+):
+    """A trial that failed before, too, is no failure of a pull request; the gate's own word stands beside the run's."""
+    terms = {"gate": {"terms": {"undecided": undecided}}}
+    file = await make_run([result(0), result(1, ok=False)], settings=terms)
+    keep_gate_verdict(file.path, verdict)
+    with RunFile.open(file.path) as gated:
+        suite = read(gated)
+    assert {one.tag for one in suite.iter() if one.tag in ("failure", "error")} == {*elements}
+    assert {p.get("name"): p.get("value") for p in suite.iter("property")}["gate"] == verdict
+
+
+async def test_the_run_of_a_gate_that_became_worse_without_a_failed_trial_is_not_green(
+    make_run: Make,
+):
+    """As where scores fell: the failure says that the gate found it worse."""
+    file = await make_run([result(0)])
+    keep_gate_verdict(file.path, "worse")
+    with RunFile.open(file.path) as gated:
+        (failure,) = read(gated).iter("failure")
+    assert "worse" in str(failure.get("message"))

@@ -762,8 +762,10 @@ async def test_what_means_are_made_of_and_judges_are_counted(tmp_path: Path):
             latency_s=3.0,
         )
     )
-    await journal.begin(CallStart(0, "k", 0, "judge", "j", b"", None))
-    await journal.begin(CallStart(1, "k", 0, "subject", "j", b"", None))
+    call = await journal.begin(CallStart(0, "k", 0, "judge", "j", b"", None))
+    await journal.end(call, CallEnd(b"{}", "provider"))
+    for trial, role in ((0, "judge"), (1, "subject")):
+        await journal.begin(CallStart(trial, "k", 1, role, "j", b"", None))
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
         sums = run.sums()

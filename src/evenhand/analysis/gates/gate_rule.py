@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial
 
@@ -22,6 +23,9 @@ ONE_SIDED = 2 * CONFIDENCE - 1
 """The two-sided confidence of an interval of which one end is a one-sided limit of 95 %."""
 _FINE = 0.25
 """To that part of a case."""
+STEADY = "results that don't vary from run to run"
+VARYING = "results that vary from run to run"
+"""What a number of cases is for: a margin of a gate takes the fewest of the first, `info power` goes by the second."""
 MARGINS = (0.05, 0.1, 0.15, 0.2, 0.3)
 _UNLIKELY = 0.1
 """With a p-value of at most that, a drop larger than the margin is no longer taken for chance."""
@@ -74,8 +78,15 @@ def fewest_cases(margin: float) -> int:
 
     >>> fewest_cases(0.05), fewest_cases(0.1)
     (52, 25)
+    >>> fewest_cases(0.0001)
+    27053
     """
-    return next(n for n in itertools.count(1) if paired_rates(n, 0, 0, ONE_SIDED).low > -margin)
+
+    def keeps(n: int) -> bool:
+        return paired_rates(n, 0, 0, ONE_SIDED).low > -margin
+
+    most = next(2**i for i in itertools.count() if keeps(2**i))
+    return bisect_left(range(most), True, lo=1, key=keeps)
 
 
 def more_cases(

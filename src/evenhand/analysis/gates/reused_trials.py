@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from evenhand.analysis.comparison.comparison_sides import matched_variants
 from evenhand.analysis.gates.baseline import Baseline, BaselineTrial, result_of
 from evenhand.core.errors import AuthError
+from evenhand.core.scripted import journaled_name
 from evenhand.core.version import __version__
 from evenhand.core.wording.words import count, short_id
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from evenhand.core.plan import PlannedTrial
     from evenhand.core.run import TrialResult
     from evenhand.core.variant import Variant
+    from evenhand.store.runfile import RunFile
 
 NEW = "not in the baseline"
 ERROR = "in error in the baseline"
@@ -30,7 +32,6 @@ REQUEST = "another request"
 CHECKS = "changed expectation, judge, variable or code"
 CODE = "code, a hook, a conversation or a web service decides them, and may have changed"
 SEVERAL = "several requests"
-BEFORE = "run before it was resumed"
 EVALS = "trials of eval sets always run"
 UNASKED = "only a judge was asked, or nobody: queries, stored outputs, errors before the request"
 
@@ -40,7 +41,7 @@ class FromBaseline:
 
     Args:
         script: A digest of the script that answers; empty for models.
-        earlier: How many trials an earlier session of the same run has run: it isn't known why.
+        resumed: An earlier session has run some of the trials: why, the run's file says; see `count_anew`.
         whole: The run ends with an AuthError at the first trial that has to be run: it has no keys to ask with.
     """
 
@@ -50,13 +51,13 @@ class FromBaseline:
         script: str = "",
         *,
         variants: Sequence[Variant] = (),
-        earlier: int = 0,
+        resumed: bool = False,
         whole: bool = False,
     ) -> None:
         pairs, _, _ = matched_variants(baseline.variants, variants)
         # What another variant came to would hide that this one's prompt or model is now that one's.
         self._before = {j: baseline.header.variants[i].name for i, j in pairs}
-        self._earlier = earlier
+        self.resumed = resumed
         self._whole_only = whole
         self._run = baseline.header.run
         self._by_case: dict[tuple[str, int], list[BaselineTrial]] = {}
@@ -71,7 +72,10 @@ class FromBaseline:
     ) -> TrialResult | None:
         why, trial = self._whole, None
         if not why:
-            why, trial = self._looked_up(planned, request, checks, by_request_alone)
+            # Without a digest of the checks, or where more than the request decides, anything may differ.
+            known = checks if by_request_alone else ""
+            place = planned.case.id, planned.repeat, planned.variant.index
+            why, trial = self._looked_up(place, request, known)
         if trial is None:
             if self._whole_only:
                 raise AuthError(f"keys are missing, and a trial has to be run: {why}")
@@ -88,20 +92,48 @@ class FromBaseline:
             (one.case.id, one.repeat) in self._by_case and one.checks is not None for one in trials
         )
 
+    def count_anew(self, run: RunFile) -> None:
+        """Counts why trials were run by what the run's file says of them, whichever session ran them."""
+        requests: dict[int, str] = {}
+        for call in run.calls():
+            if call.start.role == "subject" and call.start.trial not in requests:
+                requests[call.start.trial] = journaled_name(
+                    call.start.key, call.start.identity, scripted=run.meta.is_scripted
+                )
+        self.reasons = Counter()
+        for trial in run.trials():
+            request = requests.get(trial.index)
+            # Of what asked nobody, `notes` knows how many there are.
+            if trial.taken or (request is None and not trial.checks):
+                continue
+            place = trial.case, trial.repeat, trial.variant
+            if why := self._whole or self._looked_up(place, request, trial.checks)[0]:
+                self.reasons[why] += 1
+
     def _looked_up(
-        self, planned: PlannedTrial, request: str, checks: str, by_request_alone: bool
+        self, place: tuple[str, int, int], request: str | None, checks: str
     ) -> tuple[str, BaselineTrial | None]:
-        before = self._before.get(planned.variant.index)
+        """A trial that can be taken, or why there is none.
+
+        Args:
+            place: The case, the repeat and the variant.
+            request: The name of the first request; None where no call of the trial is on record, as it is free.
+            checks: The digest of what is expected; empty where anything may differ.
+        """
+        case, repeat, variant = place
+        before = self._before.get(variant)
         candidates = [
             trial
-            for trial in self._by_case.get((planned.case.id, planned.repeat), ())
+            for trial in self._by_case.get((case, repeat), ())
             if before is None or trial.variant == before
         ]
         if not candidates:
             return NEW, None
-        # Without a digest of the checks, or where more than the request decides, anything may differ.
-        if not checks or not by_request_alone:
+        if not checks:
             return CODE, None
+        if request is None:
+            alike = any(trial.checks == checks for trial in candidates)
+            return REQUEST if alike else CHECKS, None
         same = [trial for trial in candidates if request in trial.subject]
         if not same:
             return REQUEST, None
@@ -124,8 +156,7 @@ class FromBaseline:
         """
         if of_evals:
             return [EVALS] if run else []
-        known = self.reasons + Counter({BEFORE: self._earlier})
-        reasons = known + Counter({UNASKED: max(0, run - known.total())})
+        reasons = self.reasons + Counter({UNASKED: max(0, run - self.reasons.total())})
         if not reasons:
             return []
         parts = [f"{count(n, 'trial')} ({why})" for why, n in reasons.most_common()]

@@ -154,7 +154,8 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
     if not chosen:
         raise UsageError(
             f"run {meta.id}: what its judges judged is not an answer that could be attacked",
-            hint="Trigger tests judge queries. A probe is of llm-rubric, Passes, Rating with a bound, and so on.",
+            hint="Let the eval return the answer that is judged; trigger tests judge queries. A probe is of "
+            "llm-rubric, Passes, Rating with a bound, and so on.",
         )
     planned_trials = trials_at(plan, set[int]().union(*(items.places() for _, items in chosen)))
     sheets: list[_JudgeSheet] = []

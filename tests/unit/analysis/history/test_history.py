@@ -316,3 +316,14 @@ async def test_a_prompt_that_is_called_by_its_file_and_text_is_edited_and_not_an
     second = replace(PLAIN, prompt="a.txt: Tell {{x}}", prompt_raw="Tell {{x}}")
     await folder.add(trials(), [second])
     assert folder.last() == {"prompt": "a.txt edited"}
+
+
+async def test_a_column_without_a_name_gets_no_number(folder: Folder):
+    """A run of one variant, before runs of two whose names are long."""
+    await folder.add()
+    two = [replace(PLAIN, index=i, prompt=f"{'a long name ' * 4}{i}") for i in (0, 1)]
+    both = [replace(one, variant=i % 2, case=f"c{i // 2}") for i, one in enumerate(trials())]
+    await folder.add(both, two)
+    text = lines(folder.history(), Ink(False), 80)
+    assert [line[:7] for line in text if " = " in line] == ["  #1 = ", "  #2 = "]
+    assert not any(line.endswith(" =") for line in text)

@@ -16,6 +16,7 @@ from tests.runs import Make, result
 from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.analysis.comparison.variants import sentences
+from evenhand.analysis.gates.gate_rule import STEADY, VARYING
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power, pilot_of
 from evenhand.core.run import CallEnd, CallStart, TrialResult
@@ -392,3 +393,12 @@ async def test_of_several_evals_it_is_about_the_first_and_never_about_their_diff
     assert next(lines(Power(both, 0.1, 0.05))).endswith(
         "the first, shop: polite; run another alone to ask about it"
     )
+
+
+@pytest.mark.parametrize("clusters", [0, 60])
+def test_it_says_what_varies_in_the_words_of_a_baseline(clusters: int):
+    """And how few cases a gate takes at the same margin where nothing does, as `evenhand baseline` says."""
+    power = Power(Pilot(rate=0.8, cases=100, clusters=clusters), 0.05, 0.05)
+    text = " ".join(lines(power))
+    unit = "clusters" if clusters else "cases"
+    assert f"that is for {VARYING}; for {STEADY}, a gate with --margin 0.05 needs 52 {unit}" in text

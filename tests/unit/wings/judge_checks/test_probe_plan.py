@@ -266,6 +266,23 @@ def test_what_cannot_be_probed_is_one_message(tmp_path: Path):
         probe_plan(unjudged, run_file, Probing())
 
 
+def test_who_returns_nothing_from_an_eval_is_told_what_a_probe_needs(tmp_path: Path):
+    """The judge judged an answer, but the trial has none that could be changed."""
+    judge = judge_that(strict)
+
+    async def silent(trial: Trial) -> object:
+        trial.expect(Expectation("really", Passes("is right", judge=judge), metric="right"))
+        return None
+
+    plan = example_of(silent, [Case(f"c{i}") for i in range(3)], providers=[judge])
+    with (
+        RunFile.open(run(plan, Settings(home=tmp_path)).path) as run_file,
+        pytest.raises(UsageError) as error,
+    ):
+        probe_plan(plan, run_file, Probing())
+    assert "Let the eval return the answer that is judged" in error.value.hint
+
+
 def test_the_cost_goes_by_what_the_run_paid(tmp_path: Path):
     """Calls and dollars for each verdict, times the verdicts that a probe wants; unknown prices stay unknown."""
     for price, total in ((0.01, 3.0), (None, None)):

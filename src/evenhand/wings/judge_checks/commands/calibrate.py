@@ -235,14 +235,13 @@ def _following(run: RunFile, calibration: Calibration) -> list[str]:
         lines.append(f"! run {other.name} has {other.words}: evenhand {verb} {other.name}{here}")
     if few := too_few(run) if calibration.judges else "":
         lines.append(f"! {few}")
+    if other is not None:
+        return lines
     if few and not calibration.rankings and not labels_can_suffice(run):
         # Metrics of one case each become one first, which the line above says.
-        more = (
-            []
-            if ONE_METRIC in few
-            else [f"next: add cases, then evenhand run{typed_for(run.meta)}"]
-        )
+        again = typed_for(run.meta, "--first", "--sample", "--filter-range")
+        more = [] if ONE_METRIC in few else [f"next: add cases, then evenhand run{again}"]
         return [*lines, *more]
-    if other is None and (command := next_labels(run)):
+    if command := next_labels(run):
         lines.append(f"next: {command}")
     return lines
