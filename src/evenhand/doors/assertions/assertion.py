@@ -11,10 +11,11 @@ from msgspec import field as msgspec_field
 
 from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, with_whole_numbers
 from evenhand.core.message import Reply, Task
 from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord, Record
+from evenhand.core.secrets import redacted
 from evenhand.core.step import Step
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 
@@ -118,7 +119,11 @@ class Cell(MutableRecord, kw_only=True):
                 "metadata": plain_copy(dict(self.metadata)),
             },
             "config": plain_copy(dict(config)),
-            "provider": {"id": self.provider_id, "label": self.provider_label},
+            "provider": {
+                "id": self.provider_id,
+                "label": self.provider_label,
+                "config": plain_copy(with_whole_numbers(redacted(dict(self.provider_config)))),
+            },
             "metadata": self.reply_metadata(),
             "providerResponse": {},
         }

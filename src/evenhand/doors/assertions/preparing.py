@@ -164,7 +164,7 @@ def prepared(assertion: Assertion) -> Make:
 
 
 def _metric(assertion: Assertion) -> Callable[[Mapping[str, Any]], str]:
-    """The name of the assertion's metric for a case; one that cannot be filled in is what is written, as in promptfoo."""
+    """The name of an assertion's metric for a case; as in promptfoo, one that cannot be filled in stays as written."""
     written = assertion.metric
 
     def filled(variables: Mapping[str, Any]) -> str:
