@@ -63,10 +63,17 @@ async def test_xml_is_well_formed_whatever_is_in_it(make_run: Make, tmp_path: Pa
 
 
 async def test_csv_has_a_row_for_each_test(make_run: Make, tmp_path: Path) -> None:
-    """Columns of a prompt and model follow each other; what was not run is empty; halves are rounded up."""
+    """Columns of a prompt and model follow each other, JSON has no spaces, what was not run is empty; halves go up."""
     variants = (Variant(0, "p", "A", "p {{x}}"), Variant(1, "p", "B", "p {{x}}"))
     trials = [
-        result(0, case="a", score=0.625, named_scores={"tone": 1.0}, vars={"x": {"k": [1]}}),
+        result(
+            0,
+            case="a",
+            score=0.625,
+            named_scores={"tone": 1.0},
+            vars={"x": {"k": [1, 2]}},
+            output=[{"o": "é", "n": None}, 1],
+        ),
         result(1, case="a", variant=1, ok=False, reason="no"),
         result(2, case="b", variant=1, ok=None, output=None, description="told"),
     ]
@@ -76,7 +83,7 @@ async def test_csv_has_a_row_for_each_test(make_run: Make, tmp_path: Path) -> No
         head, first, second = csv.reader(file)
     inside = ["Status", "Score", "Named Scores", "Metric: tone", "Grader Reason", "Comment"]
     assert head == ["Description", "x", "[A] p", *inside, "[B] p", *inside]
-    assert first[1] == '{"k": [1]}'
+    assert first[1:3] == ['{"k":[1,2]}', '[{"o":"é","n":null},1]']
     assert first[3:7] == ["PASS", "0.63", '{"tone":1}', "1.00"]
     assert (first[10], first[14]) == ("FAIL", "no")
     assert second[0] == "told"

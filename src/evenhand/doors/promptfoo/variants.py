@@ -123,7 +123,7 @@ def selected_subjects(
     if subjects and not models:
         there = ", ".join(c.provider.label for c in subjects[:10])
         filters = {"--filter-prompts": selection.prompts, "--filter-providers": selection.models}
-        option = " with ".join(f"{name} {said!r}" for name, said in filters.items() if said)
+        option = " with ".join(f"{name} {regex!r}" for name, regex in filters.items() if regex)
         raise NothingSelected(
             f"{option} leaves no provider",
             hint=f"There are: {there}.",
