@@ -110,6 +110,31 @@ async def test_judges_are_counted_apart(make_run: Make, tmp_path: Path) -> None:
     assert document["results"]["stats"]["tokenUsage"]["assertions"]["total"] == 24
 
 
+async def test_a_row_has_the_variables_that_transform_vars_made(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """Beside those that are written, of which files are named and not read; without it, as written."""
+    written_vars = {"a": "1", "f": "file://long.txt", "t": "{{a}}"}
+    made = {"a": "2", "f": "what the file says", "t": "1", "new": [3]}
+    options = {"transformVars": "({...vars, a: '2', new: [3]})"}
+    for more, vars_ in (
+        ({"options": options}, {"a": "2", "f": "file://long.txt", "t": "1", "new": [3]}),
+        ({}, written_vars),
+    ):
+        trial = result(0, vars=made, test={"vars": written_vars, **more})
+        document = json.loads(written(await make_run([trial]), tmp_path / "a", "promptfoo"))
+        row = document["results"]["results"][0]
+        assert row["vars"] == row["testCase"]["vars"] == vars_
+
+
+async def test_what_a_filter_said_stands_beside_the_output(make_run: Make, tmp_path: Path) -> None:
+    """Where promptfoo's scripts look for it."""
+    guardrails = {"flagged": True, "reason": "bad"}
+    trial = result(0, answer=AnswerDetails(metadata={"guardrails": guardrails}))
+    document = json.loads(written(await make_run([trial]), tmp_path / "a", "promptfoo"))
+    assert document["results"]["results"][0]["response"]["guardrails"] == guardrails
+
+
 async def test_assertions_stand_as_they_were_written(make_run: Make, tmp_path: Path) -> None:
     """Those that compare columns come last among the outcomes, wherever they were written."""
     asserts = [

@@ -174,13 +174,18 @@ class RowWriter:
             "tokenUsage": {**spent, "assertions": tokens_of(Judged())},
             "latencyMs": latency,
             **({"finishReason": answer.finish_reason} if answer.finish_reason else {}),
+            **({"guardrails": blocked} if (blocked := answer.metadata.get("guardrails")) else {}),
             "metadata": {} if self._stripped.metadata else answer.metadata,
         }
 
 
 def _vars(trial: TrialResult) -> Mapping[str, Any]:
-    """The variables as they are written there: files are named, not read."""
-    return trial.test.get("vars", trial.vars)
+    """The variables as they are written there: files are named, not read; what transformVars made of them is shown."""
+    written = trial.test.get("vars", trial.vars)
+    if not as_mapping(trial.test.get("options")).get("transformVars"):
+        return written
+    named = {k: v for k, v in written.items() if isinstance(v, str) and v.startswith("file://")}
+    return {**written, **trial.vars, **named}
 
 
 def prompt_label(variant: Variant) -> str:
