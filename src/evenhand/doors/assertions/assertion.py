@@ -147,7 +147,7 @@ def response_of(reply: Reply, output: object) -> dict[str, Any]:
     """A reply as promptfoo shows it to code, as a copy."""
     from evenhand.scorers.python_code import plain_copy  # noqa: PLC0415 (only for configs with code)
 
-    guarded = "guardrails" in reply.metadata
+    beside = {k: reply.metadata[k] for k in ("guardrails", "sessionId") if k in reply.metadata}
     known = [n for n in (reply.usage.tokens_in, reply.usage.tokens_out) if n is not None]
     return {
         "output": plain_copy(output),
@@ -162,7 +162,7 @@ def response_of(reply: Reply, output: object) -> dict[str, Any]:
             "total": sum(known) if known else None,
         },
         "metadata": plain_copy(dict(reply.metadata)),
-        **({"guardrails": plain_copy(reply.metadata["guardrails"])} if guarded else {}),
+        **plain_copy(beside),
     }
 
 

@@ -325,7 +325,7 @@ _LISTS = frozenset({"prompts", "providers", "targets"})
 _CALLED = frozenset(
     """
     value transform postprocess transformVars contextTransform assertScoringFunction provider transformRequest
-    transformResponse responseParser validateStatus
+    transformResponse responseParser validateStatus sessionParser
     """.split()
 )
 """Keys under which a function is called, as a file would be that has one."""
