@@ -169,6 +169,8 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
     metadata = as_mapping(extra) if isinstance(extra, dict) or not extra else {"metadata": extra}
     if row.get("guardrails"):
         metadata = {**metadata, "guardrails": row["guardrails"]}
+    if row.get("sessionId"):
+        metadata = {"sessionId": row["sessionId"], **metadata}
     if text is None:
         text = output if isinstance(output, str) else encode(output, ordered=False).decode()
     return Reply(

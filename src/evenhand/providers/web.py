@@ -53,7 +53,9 @@ from evenhand.providers.web_request import (
     with_query,
 )
 
-_TRANSFORMS = ("transformRequest", "transformResponse", "responseParser", "validateStatus")
+_TRANSFORMS = (
+    "transformRequest", "transformResponse", "responseParser", "validateStatus", "sessionParser",
+)  # fmt: skip
 _OFF = (401, 403, 404, 501)
 """Statuses after which nothing better will come: they end the run."""
 
@@ -219,11 +221,12 @@ class WebProvider:
             served = None  # what the answer comes to is for the config's code to say
         words = text if served is None else served.text
         result: object = {"output": parsed or words}
+        headers = {k.lower(): v for k, v in answer.headers.items()}
         if code:
             context = {
                 "data": text,
                 "status": answer.status,
-                "headers": {k.lower(): v for k, v in answer.headers.items()},
+                "headers": headers,
                 "latencyMs": round(answer.latency_s * 1000),
             }
             arguments = {"json": parsed or None, "text": text, "context": {"response": context}}
@@ -242,6 +245,10 @@ class WebProvider:
         if "tokenUsage" not in row:
             row["tokenUsage"] = as_mapping(parsed).get("tokenUsage") or self._estimate(text, row)
         row["metadata"] = {**as_mapping(row.get("metadata")), "http": {"status": answer.status}}
+        if self.config.get("sessionParser"):
+            data = {"data": {"headers": headers, "body": parsed or text}}
+            parser = str(self.config["sessionParser"])
+            row["sessionId"] = await run(parser, data, self.folder, host, name="sessionParser")
         try:
             return encode(row, ordered=False)
         except (TypeError, ValueError, RecursionError) as error:

@@ -200,6 +200,28 @@ async def test_the_output_is_what_the_code_makes_of_the_answer(
         assert (reply.usage.tokens_in, reply.usage.tokens_out) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("parser", "session"),
+    [
+        ("data.headers['content-length']", "27"),
+        ("data.body.said.text", "hello"),
+        ("({ body }) => body.said.text + '!'", "hello!"),
+        ("file://made.js", "js hello"),
+        ("data.body.nothing", None),
+    ],
+)
+async def test_a_session_is_what_the_code_finds_in_headers_or_body(
+    service, tmp_path, monkeypatch, parser, session
+):
+    """It stands in the metadata, where a simulated user and promptfoo's results have it; without one, nothing does."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "made.js").write_text("module.exports = (data) => `js ${data.body.said.text}`;")
+    service.answer = '{"said": {"text": "hello"}}'
+    reply = await asked(service, {**POST, "sessionParser": parser})
+    assert reply.output == {"said": {"text": "hello"}}
+    assert reply.metadata.get("sessionId") == session
+
+
 async def test_an_answer_that_is_not_json_is_its_text(service):
     """And the status stands in the metadata."""
     service.answer = "plain words"

@@ -63,10 +63,17 @@ async def test_xml_is_well_formed_whatever_is_in_it(make_run: Make, tmp_path: Pa
 
 
 async def test_csv_has_a_row_for_each_test(make_run: Make, tmp_path: Path) -> None:
-    """Columns of a prompt and model follow each other; what was not run is empty; halves are rounded up."""
+    """Columns of a prompt and model follow each other, JSON has no spaces, what was not run is empty; halves go up."""
     variants = (Variant(0, "p", "A", "p {{x}}"), Variant(1, "p", "B", "p {{x}}"))
     trials = [
-        result(0, case="a", score=0.625, named_scores={"tone": 1.0}, vars={"x": {"k": [1]}}),
+        result(
+            0,
+            case="a",
+            score=0.625,
+            named_scores={"tone": 1.0},
+            vars={"x": {"k": [1, 2]}},
+            output=[{"o": "é", "n": None}, 1],
+        ),
         result(1, case="a", variant=1, ok=False, reason="no"),
         result(2, case="b", variant=1, ok=None, output=None, description="told"),
     ]
@@ -76,7 +83,7 @@ async def test_csv_has_a_row_for_each_test(make_run: Make, tmp_path: Path) -> No
         head, first, second = csv.reader(file)
     inside = ["Status", "Score", "Named Scores", "Metric: tone", "Grader Reason", "Comment"]
     assert head == ["Description", "x", "[A] p", *inside, "[B] p", *inside]
-    assert first[1] == '{"k": [1]}'
+    assert first[1:3] == ['{"k":[1,2]}', '[{"o":"é","n":null},1]']
     assert first[3:7] == ["PASS", "0.63", '{"tone":1}', "1.00"]
     assert (first[10], first[14]) == ("FAIL", "no")
     assert second[0] == "told"
@@ -101,6 +108,31 @@ async def test_judges_are_counted_apart(make_run: Make, tmp_path: Path) -> None:
     assert row["response"]["metadata"] == row["metadata"] == {"m": 1}
     assert document["results"]["prompts"][0]["metrics"]["cost"] == 0.1
     assert document["results"]["stats"]["tokenUsage"]["assertions"]["total"] == 24
+
+
+async def test_a_row_has_the_variables_that_transform_vars_made(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """Beside those that are written, of which files are named and not read; without it, as written."""
+    written_vars = {"a": "1", "f": "file://long.txt", "t": "{{a}}"}
+    made = {"a": "2", "f": "what the file says", "t": "1", "new": [3]}
+    options = {"transformVars": "({...vars, a: '2', new: [3]})"}
+    for more, vars_ in (
+        ({"options": options}, {"a": "2", "f": "file://long.txt", "t": "1", "new": [3]}),
+        ({}, written_vars),
+    ):
+        trial = result(0, vars=made, test={"vars": written_vars, **more})
+        document = json.loads(written(await make_run([trial]), tmp_path / "a", "promptfoo"))
+        row = document["results"]["results"][0]
+        assert row["vars"] == row["testCase"]["vars"] == vars_
+
+
+async def test_what_a_filter_said_stands_beside_the_output(make_run: Make, tmp_path: Path) -> None:
+    """Where promptfoo's scripts look for it."""
+    guardrails = {"flagged": True, "reason": "bad"}
+    trial = result(0, answer=AnswerDetails(metadata={"guardrails": guardrails}))
+    document = json.loads(written(await make_run([trial]), tmp_path / "a", "promptfoo"))
+    assert document["results"]["results"][0]["response"]["guardrails"] == guardrails
 
 
 async def test_assertions_stand_as_they_were_written(make_run: Make, tmp_path: Path) -> None:

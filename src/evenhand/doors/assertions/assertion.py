@@ -11,10 +11,11 @@ from msgspec import field as msgspec_field
 
 from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, with_whole_numbers
 from evenhand.core.message import Reply, Task
 from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord, Record
+from evenhand.core.secrets import redacted
 from evenhand.core.step import Step
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 
@@ -117,7 +118,11 @@ class Cell(MutableRecord, kw_only=True):
                 "metadata": plain_copy(dict(self.metadata)),
             },
             "config": plain_copy(dict(config)),
-            "provider": {"id": self.provider_id, "label": self.provider_label},
+            "provider": {
+                "id": self.provider_id,
+                "label": self.provider_label,
+                "config": plain_copy(with_whole_numbers(redacted(dict(self.provider_config)))),
+            },
             "metadata": self.reply_metadata(),
             "providerResponse": {},
         }
@@ -141,7 +146,7 @@ def response_of(reply: Reply, output: object) -> dict[str, Any]:
     """A reply as promptfoo shows it to code, as a copy."""
     from evenhand.scorers.python_code import plain_copy  # noqa: PLC0415 (only for configs with code)
 
-    guarded = "guardrails" in reply.metadata
+    beside = {k: reply.metadata[k] for k in ("guardrails", "sessionId") if k in reply.metadata}
     known = [n for n in (reply.usage.tokens_in, reply.usage.tokens_out) if n is not None]
     return {
         "output": plain_copy(output),
@@ -156,7 +161,7 @@ def response_of(reply: Reply, output: object) -> dict[str, Any]:
             "total": sum(known) if known else None,
         },
         "metadata": plain_copy(dict(reply.metadata)),
-        **({"guardrails": plain_copy(reply.metadata["guardrails"])} if guarded else {}),
+        **plain_copy(beside),
     }
 
 

@@ -87,13 +87,19 @@ DEVIATIONS: Mapping[str, str] = {
     "thresholds in CSV": "None is invented for latency and cost in an __expected cell; a written one always counts.",
     "Python prompts": "A Python prompt function gets the variables that its parameters name, where promptfoo gives it "
     "one dict; --strict-prompts calls it as promptfoo does.",
-    "braces of functions": "What a Python prompt function returns is not a template: braces in an article stay braces.",
+    "braces of functions": "What a prompt function or program returns is not a template: braces in an article stay "
+    "braces.",
     "scripts as prompts": "Scripts as prompts run wherever you stand, and are given what they need to start.",
-    "files in data": "A variable's cell in a CSV file that says file:// is text, and names no file.",
+    "files in data": "file:// in a variable of a table, JSON, JSONL or a generated test is text, and names no file.",
     "prefixes of code": "options.prefix and options.suffix also stand around text that a prompt function or program "
     "makes, and are left out around messages; promptfoo leaves them out around both.",
     "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
-    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label or "
+    "unclosed tags": "A prompt with a tag that is not closed on its line is filled in, but for a line whose tag is "
+    "never closed; promptfoo fills in nothing of it.",
+    "commandLineOptions": "All count; in promptfoo only repeat, maxConcurrency, delay, cache, filterRange, "
+    "filterSample, filterSampleSeed, tags and envPath do.",
+    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id or prompts is a text,"
+    " and a label or "
     "config beside a pattern of files is that of all its prompts; promptfoo drops it, and what names the label "
     "selects nothing.",
     "messages in variables": "A prompt that is a single variable passes a list of messages in it on as a conversation; "

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from evenhand.core.definition import Definition, brief, file_digest
-from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
+from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError, TemplateError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.json_shapes import is_array
 from evenhand.core.message import Task
@@ -124,8 +124,7 @@ def prepared(assertion: Assertion) -> Make:
         fixed = fixed_scorer(assertion)
     except EvenhandError as error:
         return unsettled(assertion.written, error, assertion.weight, assertion)
-    metric = assertion.metric
-    metric_tags = has_tags(metric)
+    metric_of = _metric(assertion)
     weight, transform = assertion.weight, assertion.transform
     value = assertion.value
     rendered = _renderer(kind, value, assertion.templates)
@@ -157,11 +156,24 @@ def prepared(assertion: Assertion) -> Make:
             cell.output,
             scorer,
             weight=weight,
-            metric=assertion.templates.render(metric, cell.variables) if metric_tags else metric,
+            metric=metric_of(cell.variables),
             definition=definitions[0],
         )
 
     return make
+
+
+def _metric(assertion: Assertion) -> Callable[[Mapping[str, Any]], str]:
+    """The name of an assertion's metric for a case; as in promptfoo, one that cannot be filled in stays as written."""
+    written = assertion.metric
+
+    def filled(variables: Mapping[str, Any]) -> str:
+        try:
+            return assertion.templates.render(written, variables)
+        except TemplateError:
+            return written
+
+    return filled if has_tags(written) else lambda _: written
 
 
 def definition_in(assertion: Assertion) -> Definition:

@@ -22,9 +22,8 @@ from evenhand.core.table import TableKey, own
 from evenhand.doors.promptfoo.config_files import Written, read_written
 from evenhand.doors.promptfoo.environment import (
     WITHOUT_EFFECT,
+    config_filled,
     declared,
-    env_filled,
-    not_secret,
     process_environment,
     read_env_files,
     set_in_process,
@@ -72,7 +71,6 @@ KEYS: Mapping[str, TableKey] = {
     ),
     "evenhand": TableKey("Settings of Evenhand's own.", own(ANY)),
 }
-_HOLDS_TESTS = frozenset({"tests", "scenarios", "defaultTest"})
 _NO_EFFECT = {
     "sharing": "has no effect: nothing is uploaded anywhere",
     "tracing": "has no effect yet",
@@ -182,7 +180,7 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
     known.learn_environment(env)
     try:
         over = overrides != Overrides()
-        value = _filled(overrides.applied(written.value) if over else written.value, env)
+        value = config_filled(overrides.applied(written.value) if over else written.value, env)
     except RecursionError:
         findings.problem(Place(written.document.file), "is nested too deep")
         return None
@@ -229,15 +227,6 @@ def _chosen_over(
     _, less = from_options(ranged, lambda *inside: at("evaluateOptions", *inside), findings)
     selection = merged(merged(chosen.selection, part), less)
     return chosen.overrides.over(own), selection, own.env_files
-
-
-def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
-    """A config with its environment filled in: in the variables of tests, only what is not secret."""
-    open_to_tests = not_secret(env)
-    return {
-        key: env_filled(part, env, open_to_tests if key in _HOLDS_TESTS else None)
-        for key, part in value.items()
-    }
 
 
 def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings) -> None:

@@ -16,7 +16,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.record import Record
-from evenhand.doors.promptfoo.environment import switched_on
+from evenhand.doors.promptfoo.environment import config_filled, declared, switched_on
 from evenhand.doors.promptfoo.generated_tests import called_now
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.languages.documents.file_kinds import is_database
@@ -95,8 +95,15 @@ def read_written(
         values.append(cast("dict[str, Any]", value))
     document, value = read[0], values[0]
     if len(read) > 1:
-        document, value = combined(read, values)
+        # What a file says of the environment holds in that file; of the rest, the last word counts.
+        document, value = combined(read, [_filled_by_itself(value, env) for value in values])
     return Written(document, value, frozenset(beside), frozenset(lending))
+
+
+def _filled_by_itself(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """A config in its own environment; what it declares of that stays as it is written."""
+    filled = config_filled(value, {**env, **declared(value, env)})
+    return {**filled, "env": value["env"]} if "env" in value else filled
 
 
 def _holds(path: Path) -> bool:
@@ -317,7 +324,7 @@ _LISTS = frozenset({"prompts", "providers", "targets"})
 _CALLED = frozenset(
     """
     value transform postprocess transformVars contextTransform assertScoringFunction provider transformRequest
-    transformResponse responseParser validateStatus
+    transformResponse responseParser validateStatus sessionParser
     """.split()
 )
 """Keys under which a function is called, as a file would be that has one."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from evenhand.core.json_shapes import as_array, is_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.record import MutableRecord
 from evenhand.doors.assertions.assertion import split
 from evenhand.doors.assertions.deviations import DEVIATIONS
@@ -23,6 +24,13 @@ from evenhand.providers.wrapped import Paused
 _CODE = frozenset({"python", "javascript", "webhook"})
 _BOUNDS = frozenset({"latency", "cost"})
 _TABLES = (".csv", ".tsv", ".xlsx", ".xls")
+_DATA = (*_TABLES, ".json", ".jsonl")
+_UNCLOSED = r"(?m)\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$"
+"""A tag that is not closed on its line."""
+_OBEYED = frozenset(
+    "repeat maxConcurrency delay cache filterRange filterSample filterSampleSeed tags envPath".split()
+)
+"""The `commandLineOptions` that promptfoo itself obeys, as far as they decide what is run."""
 
 
 _IN_TESTS: Mapping[str, Callable[[Test], bool]] = {
@@ -34,13 +42,13 @@ _IN_TESTS: Mapping[str, Callable[[Test], bool]] = {
     "transformVars": lambda test: bool(test.transform_vars),
     "circular variables": lambda test: bool(circle(test.variables, test.tagged)),
 }
-_IN_TABLES: Mapping[str, Callable[[Test], bool]] = {
+_IN_DATA: Mapping[str, Callable[[Test], bool]] = {
     "tags in data": lambda test: any(map(has_tags, _texts_beside(test, test.tagged))),
     "files in data": lambda test: any(
         text.startswith("file://") for text in _texts_beside(test, test.files)
     ),
 }
-"""Deviations that a test meets, wherever it stands; and those that one in a folder with tables does."""
+"""Deviations that a test meets, wherever it stands; and those that one in a folder with files of data does."""
 
 
 class FolderUses(MutableRecord, kw_only=True):
@@ -52,7 +60,7 @@ class FolderUses(MutableRecord, kw_only=True):
         filled: Some of those that are code have tags.
         tabled: Some tests come from tables.
         cells: The types of the assertions that such a test has beside those of `defaultTest`; `file:` for a file.
-        tests: The deviations of `_IN_TESTS` and `_IN_TABLES` that some tests meet.
+        tests: The deviations of `_IN_TESTS` and `_IN_DATA` that some tests meet.
         listed: Variables that hold lists of objects.
     """
 
@@ -74,11 +82,10 @@ class FolderUses(MutableRecord, kw_only=True):
         return uses
 
     def _look_at(self, test: Test) -> None:
-        self.tabled = self.tabled or any(
-            source.path is not None and source.path.name.lower().endswith(_TABLES)
-            for source in self.folder.tests.sources
-        )
-        met = {**_IN_TESTS, **_IN_TABLES} if self.tabled else _IN_TESTS
+        names = [one.path.name.lower() for one in self.folder.tests.sources if one.path is not None]
+        self.tabled = self.tabled or any(name.endswith(_TABLES) for name in names)
+        in_data = any(name.endswith(_DATA) for name in names)
+        met = {**_IN_TESTS, **_IN_DATA} if in_data else _IN_TESTS
         self.tests.update(name for name, meets in met.items() if meets(test))
         self.listed.update(name for name, value in test.variables.items() if _are_objects(value))
         for one in _flat(test.raw.get("assert")) if self.tabled else ():
@@ -143,6 +150,10 @@ def _by_name(uses: FolderUses) -> bool:
     )
 
 
+def _programs(uses: FolderUses) -> bool:
+    return any(isinstance(pair.prompt, ProgramPrompt) for pair in uses.folder.pairs)
+
+
 APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "errors": lambda uses: uses.judged or bool(uses.types & _CODE),
     "judges": lambda uses: uses.judged,
@@ -169,10 +180,15 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "tags in data": lambda uses: "tags in data" in uses.tests,
     "thresholds in CSV": lambda uses: bool(uses.cells & _BOUNDS),
     "Python prompts": _by_name,
-    "braces of functions": _by_name,
-    "scripts as prompts": lambda uses: any(
-        isinstance(pair.prompt, ProgramPrompt) for pair in uses.folder.pairs
+    "braces of functions": lambda uses: _by_name(uses) or _programs(uses),
+    "unclosed tags": lambda uses: any(
+        isinstance(pair.prompt, TextPrompt) and re.search(_UNCLOSED, pair.prompt.raw)
+        for pair in uses.folder.pairs
     ),
+    "commandLineOptions": lambda uses: bool(
+        as_mapping(_written(uses).get("commandLineOptions")).keys() - _OBEYED
+    ),
+    "scripts as prompts": _programs,
     "files in data": lambda uses: "files in data" in uses.tests,
     "prefixes of code": lambda uses: (
         "prefixes of code" in uses.tests

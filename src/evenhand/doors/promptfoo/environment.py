@@ -24,12 +24,15 @@ _LINE = (
     r"""('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`|[^#\r\n]*)[ \t]*(?:\#[^\r\n]*)?$"""
 )
 
+_HOLDS_TESTS = frozenset({"tests", "scenarios", "defaultTest"})
 
 WITHOUT_EFFECT = frozenset(
     {
+        "PROMPTFOO_DISABLE_AJV_STRICT_MODE",
         "PROMPTFOO_DISABLE_JSON_AUTOESCAPE",
         "PROMPTFOO_DISABLE_OBJECT_STRINGIFY",
         "PROMPTFOO_DISABLE_TEMPLATE_ENV_VARS",
+        "PROMPTFOO_DISABLE_TEMPLATING",
         "PROMPTFOO_REQUIRE_JSON_PROMPTS",
         "PROMPTFOO_SHORT_CIRCUIT_TEST_FAILURES",
     }
@@ -127,6 +130,15 @@ def env_filled(
     if is_array(value):
         return [env_filled(v, env, variables) for v in value]
     return value
+
+
+def config_filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """A config with its environment filled in: in the variables of tests, only what is not secret."""
+    open_to_tests = not_secret(env)
+    return {
+        key: env_filled(part, env, open_to_tests if key in _HOLDS_TESTS else None)
+        for key, part in value.items()
+    }
 
 
 def _filled(tag: str, env: Mapping[str, str]) -> str:

@@ -13,7 +13,14 @@ from msgspec import field
 
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
-from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_texts
+from evenhand.core.json_shapes import (
+    as_mapping,
+    is_array,
+    is_mapping,
+    is_number,
+    is_texts,
+    with_whole_numbers,
+)
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
@@ -378,6 +385,8 @@ class FolderModels:
         delay = findings.number(
             fields.get("delay"), place, f"delay of provider {id_}", MILLISECONDS
         )
+        if id_.startswith(_CODE):
+            settings = as_mapping(with_whole_numbers(settings))
         try:
             provider = self._roster.make(id_, label=label, config=settings, env=env, base=base)
         except UsageError as error:
@@ -512,6 +521,7 @@ def read_settings(
     return settings
 
 
+_CODE = ("file://", "python:", "exec:")
 CALLBACKS = "functionToolCallbacks"
 _NUMBERS = frozenset(
     """temperature top_p topP top_k topK min_p presence_penalty presencePenalty frequency_penalty frequencyPenalty

@@ -210,6 +210,11 @@ class TestReader(Record, frozen=True, kw_only=True):
             if self.checks is not None:
                 self.checks.options(raw["options"], at)
             options = {**options, **as_mapping(raw["options"])}
+        switched = switched_on(env, "PROMPTFOO_DISABLE_VAR_EXPANSION")
+        spread = not options.get("disableVarExpansion") and not switched
+        if not spread and self.checks is not None and not written.data:
+            both = {**as_mapping(defaults.raw.get("vars")), **as_mapping(raw.get("vars"))}
+            self.variables.look_at_unspread(both, at)
         threshold = raw.get("threshold")
         if threshold is not None:
             threshold = self.findings.number(threshold, at("threshold"), "threshold")
@@ -227,8 +232,7 @@ class TestReader(Record, frozen=True, kw_only=True):
             prefix=prefix,
             suffix=suffix,
             transform=str(options.get("transform") or options.get("postprocess") or ""),
-            spread=not options.get("disableVarExpansion")
-            and not switched_on(env, "PROMPTFOO_DISABLE_VAR_EXPANSION"),
+            spread=spread,
             metadata={**defaults.metadata, **metadata} if metadata else defaults.metadata,
             provider_output=self._own("providerOutput", raw) or None,
             providers=names_of(self._own("providers", raw)),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.doors.assertions.code_files import file_problems
@@ -64,12 +64,18 @@ class VariableReader(Record, frozen=True, kw_only=True):
         beside = place.file.parent / name
         return matching(beside) or matching(self.base / name) or [beside]
 
+    def look_at_unspread(self, written: object, at: At) -> None:
+        """Notes patterns of files, where no case is made of each file: a prompt would have the files' names in it."""
+        for name, value in as_mapping(written).items():
+            if is_pattern(value):
+                self.findings.problem(
+                    at("vars", name),
+                    f"{value} is a pattern of files, and disableVarExpansion makes no case for each",
+                    "Name one file, or take disableVarExpansion away.",
+                )
+
     def _globbed(self, value: object, name: str, at: At) -> object:
-        if not (
-            isinstance(value, str)
-            and value.startswith("file://")
-            and any(c in value for c in "*?[")
-        ):
+        if not is_pattern(value):
             return value
         files = matching(self.path_of(value))
         if not files and self.checking:
@@ -156,3 +162,8 @@ class VariableReader(Record, frozen=True, kw_only=True):
     def path_of(self, reference: str) -> Path:
         """The file that a variable names."""
         return self.base / reference.removeprefix("file://")
+
+
+def is_pattern(value: object) -> TypeGuard[str]:
+    """Whether a variable names files by a pattern."""
+    return isinstance(value, str) and value.startswith("file://") and any(c in value for c in "*?[")

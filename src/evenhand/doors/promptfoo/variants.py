@@ -113,6 +113,8 @@ def selected_subjects(
     selector = Selector(selection)
     some = [p for p in prompts if any(map(selector.takes_prompt, (p.label, *p.paths)))]
     models = [c for c in subjects if selector.takes_model(c.provider.id, c.provider.label)]
+    # Whose own prompts are left out has nothing to answer; who takes none of all of them is a mistake, and stays.
+    models = [c for c in models if _taken(c, some) or not _taken(c, prompts)]
     if prompts and not some:
         there = ", ".join(p.label for p in prompts[:10])
         raise NothingSelected(
@@ -120,11 +122,17 @@ def selected_subjects(
         )
     if subjects and not models:
         there = ", ".join(c.provider.label for c in subjects[:10])
+        filters = {"--filter-prompts": selection.prompts, "--filter-providers": selection.models}
+        option = " with ".join(f"{name} {regex!r}" for name, regex in filters.items() if regex)
         raise NothingSelected(
-            f"--filter-providers {selection.models!r} leaves no provider",
+            f"{option} leaves no provider",
             hint=f"There are: {there}.",
         )
     return some, models
+
+
+def _taken(subject: Subject, prompts: Sequence[AnyPrompt]) -> list[AnyPrompt]:
+    return [prompt for prompt in prompts if any(map(subject.takes, prompt.names))]
 
 
 def paired(
@@ -134,7 +142,7 @@ def paired(
     combinations: list[Combination] = []
     labels = [prompt.label for prompt in prompts]
     for subject in subjects:
-        taken = [prompt for prompt in prompts if any(map(subject.takes, prompt.names))]
+        taken = _taken(subject, prompts)
         if prompts and not taken:
             findings.problem(
                 subject.place,

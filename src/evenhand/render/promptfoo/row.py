@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from msgspec import field
 
-from evenhand.core.errors import NoOutput
+from evenhand.core.errors import NoOutput, ScoreError, TemplateError
 from evenhand.core.expect import named_scores, named_weights, weighted_mean
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.record import Record
@@ -33,6 +33,8 @@ HIGHLIGHT = "!highlight"
 MARKS: Mapping[State, str] = {"error": "graderError", "not_applicable": "notApplicable"}
 """In the metadata of a component or a row: that it is neither a pass nor a failure here."""
 _EPSILON = 2.2e-16
+_SENSELESS = (ScoreError.slug, TemplateError.slug)
+"""What makes no sense of an assertion: promptfoo takes the whole row for an error."""
 _CONTESTS = ("select-best", "max-score")
 _DETAILS = (
     "reasoning acceptedPrediction rejectedPrediction cacheReadInputTokens cacheCreationInputTokens"
@@ -173,13 +175,18 @@ class RowWriter:
             "tokenUsage": {**spent, "assertions": tokens_of(Judged())},
             "latencyMs": latency,
             **({"finishReason": answer.finish_reason} if answer.finish_reason else {}),
+            **({"guardrails": blocked} if (blocked := answer.metadata.get("guardrails")) else {}),
             "metadata": {} if self._stripped.metadata else answer.metadata,
         }
 
 
 def _vars(trial: TrialResult) -> Mapping[str, Any]:
-    """The variables as they are written there: files are named, not read."""
-    return trial.test.get("vars", trial.vars)
+    """The variables as they are written there: files are named, not read; what transformVars made of them is shown."""
+    written = trial.test.get("vars", trial.vars)
+    if not as_mapping(trial.test.get("options")).get("transformVars"):
+        return written
+    named = {k: v for k, v in written.items() if isinstance(v, str) and v.startswith("file://")}
+    return {**written, **trial.vars, **named}
 
 
 def prompt_label(variant: Variant) -> str:
@@ -266,7 +273,7 @@ def graded(trial: TrialResult) -> GradedTrial:
             outcome
             for outcome, assertion in zip(outcomes, written, strict=True)
             if outcome.outcome == "error"
-            and (outcome.error == "score" or _in_javascript(assertion))
+            and (outcome.error in _SENSELESS or _in_javascript(assertion))
         ),
         None,
     )
@@ -318,7 +325,7 @@ def _settled(outcome: Outcome, written: Mapping[str, Any] | None) -> Outcome:
         return outcome
     asserts = [as_mapping(item) for item in as_array(written.get("assert"))]
     if len(asserts) == len(parts) and any(
-        part.get("error") == "score" or (part.get("outcome") == "error" and _in_javascript(each))
+        part.get("error") in _SENSELESS or (part.get("outcome") == "error" and _in_javascript(each))
         for part, each in zip(parts, asserts, strict=True)
     ):
         return outcome  # there, the whole row is in error
@@ -371,7 +378,7 @@ def _after_contest(trial: TrialResult, compared: Sequence[Outcome]) -> GradedTri
     parts = components(trial.outcomes, trial.test)
     if lost is None or without.failure == 2:
         return replace(without, components=parts)
-    failure = 2 if lost.error == "score" else 1
+    failure = 2 if lost.error in _SENSELESS else 1
     return replace(
         without, passed=False, score=0.0, failure=failure, reason=lost.reason, components=parts
     )

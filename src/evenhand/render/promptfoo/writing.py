@@ -18,7 +18,7 @@ from typing import Any, TextIO, cast
 from xml.sax.saxutils import escape, quoteattr
 
 from evenhand.analysis.trust.beside_people import every_label
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.core.wording.json_text import json_text, writer
@@ -328,7 +328,7 @@ def write_promptfoo_csv(run: RunFile, out: TextIO) -> int:
     for trials in tests_of(run):
         first = trials[0]
         row: list[Any] = [cell(_description(first))] if described else []
-        row += [cell(first.vars.get(name)) for name in names]
+        row += [_compact(first.vars.get(name)) for name in names]
         cells = {trial.variant: trial for trial in trials}
         for variant in variants:
             trial = cells.get(variant.index)
@@ -355,7 +355,7 @@ def _columns(trial: TrialResult | None, measures: Sequence[str], note: str) -> l
     row = graded(trial)
     reason = row.reason or without_reason(trial, row)
     return [
-        cell(trial.output),
+        _compact(trial.output),
         _STATUS[row.failure],
         _two_places(row.score),
         json_text({name: _plain(value) for name, value in row.named.items()}) if row.named else "",
@@ -363,6 +363,11 @@ def _columns(trial: TrialResult | None, measures: Sequence[str], note: str) -> l
         cell(reason),
         cell(note),
     ]
+
+
+def _compact(value: object) -> object:
+    """A value as a cell; lists and objects as JavaScript writes their JSON, without spaces."""
+    return cell(json_text(value) if is_object(value) or is_array(value) else value)
 
 
 _IN_POWERS = 1e21

@@ -178,7 +178,8 @@ async def test_a_grader_file_sees_what_promptfoo_shows_it(tmp_path):
         "    keys = {'prompt', 'vars', 'test', 'config', 'provider', 'metadata', 'providerResponse'}\n"
         "    good = keys <= context.keys() and context['prompt'] == 'the prompt'\n"
         "    good = good and context['test']['metadata'] == {'m': 1}\n"
-        "    good = good and context['provider'] == {'id': 'echo', 'label': 'Echo'} and output == {'a': [1]}\n"
+        "    good = good and context['provider'] == {'id': 'echo', 'label': 'Echo', 'config': {}}\n"
+        "    good = good and output == {'a': [1]}\n"
         "    output['a'].append(2); context['vars']['l'].append(2)\n"
         "    return {'pass': good, 'score': 4.67, 'reason': 'r', 'named_scores': {'tone': 5}}\n"
     )

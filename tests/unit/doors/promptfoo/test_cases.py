@@ -431,6 +431,21 @@ def test_spreading_can_be_turned_off(tmp_path: Path) -> None:
     assert [case["a"] for case in test.cases()] == [["1", "2"]]
 
 
+def test_a_pattern_of_files_that_is_not_spread_is_a_problem(tmp_path: Path) -> None:
+    """Of the test or of all tests: a model would be sent the names of the files."""
+    (tmp_path / "a.md").write_text("a")
+    pattern, off = {"doc": "file://*.md"}, {"disableVarExpansion": True}
+    for test, shared in (({"vars": pattern}, {}), ({"vars": {"b": "c"}}, {"vars": pattern})):
+        config = {"tests": [{**test, "options": off}], "defaultTest": shared}
+        (problem,) = problems(tmp_path, config)
+        assert "file://*.md is a pattern of files, and disableVarExpansion" in problem
+    one = {
+        "tests": [{"vars": {"doc": "file://a.md"}, "options": off}],
+        "defaultTest": {"vars": pattern},
+    }
+    assert not problems(tmp_path, one)
+
+
 def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
     """A case for each file; none is a problem."""
     for name in ("a.md", "b.md"):

@@ -89,6 +89,15 @@ def test_what_has_no_effect_is_a_hint(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["TEMPLATING", "TEMPLATE_ENV_VARS", "AJV_STRICT_MODE"])
+def test_a_switch_of_promptfoos_that_is_not_obeyed_is_named(tmp_path: Path, name: str) -> None:
+    """With it, promptfoo sends other prompts, or reads schemas otherwise."""
+    switch = f"PROMPTFOO_DISABLE_{name}"
+    for value, hints in (("1", [f"{switch} has no effect"]), ("false", [])):
+        _, findings = read(tmp_path, "prompts: [a]\nproviders: [echo]\n", **{switch: value})
+        assert [hint.what for hint in findings.hints] == hints
+
+
 def test_the_environment_is_filled_in_where_it_is_set(tmp_path: Path) -> None:
     """What is not set stays for the run; the config's own env counts, and may itself use the environment."""
     config = config_of(

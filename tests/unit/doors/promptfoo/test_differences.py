@@ -25,6 +25,7 @@ def told(folder: Path, tests: object, **other: Any) -> set[str]:
     (folder / "t.csv").write_text("x,__expected\nfile://y,file://p.py:said\n")
     (folder / "x.csv").write_text("x,__expected\na,contains:a\n")
     (folder / "tags.csv").write_text("x\n{{y}}\n")
+    (folder / "data.json").write_text('[{"vars": {"x": "{{y}}", "y": "file://z"}}]')
     found = differences(read_folder(folder, Chosen(env={})))
     return {subject for subject, sentence in DEVIATIONS.items() if sentence in found}
 
@@ -62,6 +63,12 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
         ),
         (one(), {"prompts": ["file://p.py:said"]}, {"Python prompts", "braces of functions"}),
         (one(), {"prompts": ["file://p.py:said"], "promptCompat": "promptfoo-strict"}, set[str]()),
+        (one(), {"prompts": ["exec:echo a"]}, {"scripts as prompts", "braces of functions"}),
+        (one(), {"prompts": ["{{x}}\n{% if x\n%}a{% endif %}"]}, {"unclosed tags"}),
+        (one(), {"prompts": ["{{ x }} {# of\ntwo lines #}"]}, {"unclosed tags"}),
+        (one(), {"prompts": ["{{ x }} 5 % {\n{% if x %}a{% endif %}\n}"]}, set[str]()),
+        (one(), {"commandLineOptions": {"filterFirstN": 1}}, {"commandLineOptions"}),
+        (one(), {"commandLineOptions": {"repeat": 1, "cache": True}}, set[str]()),
         (one(), {"providers": ["file://p.py"]}, {"cached code"}),
         (one(), {"evaluateOptions": {"delay": 5}}, {"delay"}),
         (one(), {"providers": [{"id": "echo", "delay": 5}]}, {"delay"}),
@@ -98,6 +105,7 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
             {"scoring functions"},
         ),
         ("tags.csv", {}, {"tags in data"}),
+        ("data.json", {}, {"tags in data", "files in data"}),
         ([{"vars": {"x": "a"}, "provider": "echo"}], {}, {"providers of tests"}),
         (
             [{"vars": {"x": [{"role": "user", "content": "a"}]}}],

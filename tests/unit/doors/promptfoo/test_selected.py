@@ -83,6 +83,21 @@ def test_columns_are_chosen_by_what_they_are_called(tmp_path: Path) -> None:
     assert len(plan_of(tmp_path, models="echo").variants) == 4
 
 
+def own_prompts(folder: Path, **said: Any) -> Plan:
+    """The plan of a config in which each provider has a prompt of its own, with this selection."""
+    one, two = CONFIG["providers"]
+    providers = [{**one, "prompts": ["pa"]}, {**two, "prompts": ["pb"]}]
+    (folder / "promptfooconfig.json").write_text(json.dumps({**CONFIG, "providers": providers}))
+    return load(folder, Chosen(Selection(**said), Overrides(), env={}))
+
+
+def test_a_provider_whose_own_prompts_are_filtered_out_has_no_column(tmp_path: Path) -> None:
+    """It is no mistake, as it is where it takes none of all the prompts."""
+    assert [one.model for one in own_prompts(tmp_path, prompts="a$").variants] == ["one"]
+    with pytest.raises(NothingSelected, match="--filter-prompts 'a\\$' with --filter-providers"):
+        own_prompts(tmp_path, prompts="a$", models="two")
+
+
 @pytest.mark.parametrize(
     ("said", "kind", "what"),
     [

@@ -1,0 +1,8 @@
+module.exports = class {
+  id() {
+    return "sessions";
+  }
+  async callApi(prompt) {
+    return { output: prompt, sessionId: `s-${prompt}` };
+  }
+};
