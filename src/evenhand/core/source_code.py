@@ -7,14 +7,13 @@ made with Python 3.11 tells an edited check from an unedited one where the gate 
 from __future__ import annotations
 
 import ast
-import linecache
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from evenhand.core.users_code import bound_names, text_of_node
+from evenhand.core.users_code import bound_names, kept, kept_text, text_of, text_of_node
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -56,31 +55,12 @@ def imported_text(code: CodeType) -> str:
 
     Of code that no text of the file is compiled to, as pytest's, it is the text that is kept.
     """
-    before = _kept.get(code.co_filename, "")
+    before = kept.get(code.co_filename, "")
     if _holds(_read(before), code):
         return before
     # A file that was edited is read again, as it is imported again by `watch` and notebooks.
-    text = _text_of(code.co_filename)
+    text = text_of(code.co_filename)
     return text if not before or _holds(_read(text), code) else before
-
-
-_kept: dict[str, str] = {}
-"""Files as they were when the run began, by their names."""
-
-
-def keep_text(file: str) -> None:
-    """Keeps a file that was imported as it is now: an edit in the middle of a run makes no difference."""
-    _kept[file] = _text_of(file)
-
-
-def kept_text(file: str) -> str:
-    """A file as it was when the run began, or is now, if it wasn't imported then; empty where it can't be read."""
-    return _kept[file] if file in _kept else _text_of(file)
-
-
-def _text_of(file: str) -> str:
-    linecache.checkcache(file)
-    return "".join(linecache.getlines(file))
 
 
 def fields_in(file: str, class_name: str) -> list[str] | None:
@@ -142,7 +122,7 @@ class _Source:
 
 
 def _source_of(file: str) -> _Source | None:
-    return _read(_text_of(file))
+    return _read(text_of(file))
 
 
 def _holds(source: _Source | None, code: CodeType) -> TypeIs[_Source]:

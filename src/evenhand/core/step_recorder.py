@@ -38,17 +38,21 @@ elsewhere: list[Callable[[StepLog], int | None]] = []
 REPLAYED = ("cache", "journal", "replay")
 
 
+_Runner = asyncio.Task[Any] | threading.Thread
+
+
 class Chain:
     """Steps that come one after the other: those of one task, or of one thread.
 
     Args:
+        runner: The task or thread.
         skipped_s: What the replayed answers would have taken that it has waited for.
     """
 
     __slots__ = ("_started", "runner", "skipped_s")
 
-    def __init__(self, skipped_s: float = 0.0) -> None:
-        self.runner = _runner()
+    def __init__(self, runner: _Runner, skipped_s: float = 0.0) -> None:
+        self.runner = runner
         self._started: list[Chain] = []
         self.skipped_s = skipped_s
 
@@ -60,7 +64,7 @@ class Chain:
             return self
         one = next((one for one in self._started if one.runner is runner), None)
         if one is None:
-            one = Chain(self.skipped_s)
+            one = Chain(runner, self.skipped_s)
             self._started.append(one)
         one.catch_up()
         return one
@@ -79,7 +83,7 @@ class Chain:
         self._started = going_on
 
 
-def _runner() -> asyncio.Task[Any] | threading.Thread:
+def _runner() -> _Runner:
     try:
         task = asyncio.current_task()
     except RuntimeError:  # no loop runs in this thread
@@ -87,12 +91,16 @@ def _runner() -> asyncio.Task[Any] | threading.Thread:
     return task or threading.current_thread()
 
 
-chain: ContextVar[Chain | None] = ContextVar("evenhand_chain", default=None)
-"""The steps of the task that code is in, or that started it; None where nobody says whose they are."""
+_chain: ContextVar[tuple[StepLog, Chain] | None] = ContextVar("evenhand_chain", default=None)
+"""The steps of the task that code is in, or that started it, and whose log they are in."""
 
 
 class StepLog:
-    """What one trial's application has done so far."""
+    """What one trial's application has done so far.
+
+    Args:
+        task: What runs the trial; by default the task or thread that makes the log.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -107,7 +115,7 @@ class StepLog:
         "_requests",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, task: asyncio.Task[Any] | None = None) -> None:
         self._lock = threading.Lock()
         self._notes: list[StepNote] = []
         self._dropped: set[int] = set()
@@ -115,7 +123,7 @@ class StepLog:
         self._requests = Conversations()
         self._read = 0  # how many notes' requests have been read
         self._origin = time.monotonic()
-        self._clock = Chain()  # of code that is in no chain
+        self._clock = Chain(task or _runner())
         self._chains: list[Chain] = []  # by place
 
     def now(self) -> float:
@@ -123,12 +131,11 @@ class StepLog:
         return self._at(self._here())
 
     def _here(self) -> Chain:
-        around = chain.get()
-        if around is None:
-            return self._clock
+        outer = _chain.get()
+        around = outer[1] if outer is not None and outer[0] is self else self._clock
         own = around.here()
         if own is not around:
-            chain.set(own)
+            _chain.set((self, own))
         return own
 
     def _at(self, own: Chain) -> float:

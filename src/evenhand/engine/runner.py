@@ -32,7 +32,6 @@ from msgspec.structs import replace
 from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import ProgressSnapshot, TrialResult
-from evenhand.core.step_recorder import Chain, chain
 from evenhand.engine.agenda import Agenda, InOrder, KeptValues, LeftTrials, Tell
 from evenhand.engine.backing import SettleElsewhere, TrialSource
 from evenhand.engine.call_context import Home
@@ -403,7 +402,7 @@ class Runner:
             return self._leave(planned)
         trial = LiveTrial(planned, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(planned.case))
-        trial.home = self._home
+        trial.home, trial.task = self._home, worker
         trial.late = self._note_late
         self._limit(trial)
         trial.abandon = functools.partial(self._abandon, worker, trial, agenda)
@@ -411,7 +410,6 @@ class Runner:
             worker.trial = trial
         current.set(trial.log)
         present.set(trial)
-        chain.set(Chain())
         try:
             try:
                 if planned.index in self._aside:
@@ -441,7 +439,6 @@ class Runner:
         except (BudgetStop, ProviderError, StoreError) as error:
             self._unsettled(trial, error)
         finally:
-            chain.set(None)
             present.set(None)  # what it leaves behind goes now, and is not the next one's
             trial.abandon = None  # which names it: only the cycle collector would find it
         return ()

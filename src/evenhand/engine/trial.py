@@ -118,6 +118,7 @@ class LiveTrial:
         "shows_thoughts",
         "spending",
         "suspended",
+        "task",
         "tools",
         "unrecorded",
         "vars",
@@ -131,11 +132,9 @@ class LiveTrial:
         host: Host,
         earlier: Callable[[int], Any] | None = None,
     ) -> None:
-        self.planned = planned
-        self._earlier = earlier
+        self.planned, self._earlier = planned, earlier
         self._kept: Any = None
-        self.asker = asker
-        self._host = host
+        self.asker, self._host = asker, host
         self._expectations: list[Expectation] = []
         self._seen: dict[str, int] = {}
         self._settled: dict[int, Outcome] = {}
@@ -165,6 +164,8 @@ class LiveTrial:
         self._tasks: list[asyncio.Task[Any]] | None = None  # made when its code starts one
         self.abandon: Callable[[CodeError], None] | None = None
         """Settles it without its code, which does not end; None where nobody can."""
+        self.task: asyncio.Task[None] | None = None
+        """What settles it; None where that isn't said."""
         self.late: Callable[[LiveTrial, CodeError], None] | None = None
         """Told, from any thread, of what comes to light once it is settled."""
         self.result: TrialResult | None = None
@@ -237,7 +238,7 @@ class LiveTrial:
     def step_log(self) -> StepLog:
         """What its application has done so far."""
         if self._step_log is None:
-            self._step_log = StepLog()
+            self._step_log = StepLog(self.task)
         return self._step_log
 
     def step(self, step: Step) -> int:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from evenhand.analysis.history.history import History, HistoryColumn, HistoryRun, RunLine
 from evenhand.analysis.summaries.rates import share_row
-from evenhand.analysis.trust.canaries import CanaryJudge, CanaryReport
+from evenhand.analysis.trust.canaries import CanaryReport
+from evenhand.analysis.trust.canary_document import CanaryJudge
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.wording.ink import UNBOUND, Ink

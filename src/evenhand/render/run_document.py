@@ -22,7 +22,7 @@ from evenhand.analysis.summaries.share_rows import (
     ShareRow,
 )
 from evenhand.analysis.summaries.slices import RunSlice
-from evenhand.analysis.trust.canaries import CanaryJudge
+from evenhand.analysis.trust.canary_document import CanaryJudge
 from evenhand.analysis.trust.judged_document import RunJudged
 from evenhand.analysis.trust.requirements import RunRequirement
 from evenhand.core.document import Key

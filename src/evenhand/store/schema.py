@@ -322,10 +322,11 @@ RUN_MIGRATIONS = (
     -- `detail`, with the outputs that answers have.
     create view if not exists whole_detail as
         select idx, take, of_case, of_test,
-               iif(not exists (select 1 from long_output o where o.idx = d.idx and o.take = d.take), detail,
+               case when exists (select 1 from long_output o where o.idx = d.idx and o.take = d.take) then
                    (select cast(substr(detail, 1, place) || substr(body, first, length) ||
                                 substr(detail, place + 1 + length('null')) as blob)
-                    from long_output o join body using (call) where o.idx = d.idx and o.take = d.take)) as detail
+                    from long_output o join body using (call) where o.idx = d.idx and o.take = d.take)
+               else detail end as detail
         from detail d;
     """,
 )

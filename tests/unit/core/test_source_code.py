@@ -10,8 +10,8 @@ import pytest
 
 from evenhand.core import source_code
 from evenhand.core.encoding import digest
-from evenhand.core.source_code import fields_in, keep_text, text_of_code
-from evenhand.core.users_code import text_of_node
+from evenhand.core.source_code import fields_in, text_of_code
+from evenhand.core.users_code import keep_text, text_of_node
 
 SAMPLE = '''
 from __future__ import annotations

@@ -30,8 +30,15 @@ from msgspec import field
 from evenhand.core.definition import LETTERS
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
-from evenhand.core.source_code import FORM, imported_text, kept_text
-from evenhand.core.users_code import bound_names, file_of_module, is_own, text_of_node, users_frame
+from evenhand.core.source_code import FORM, imported_text
+from evenhand.core.users_code import (
+    bound_names,
+    file_of_module,
+    is_own,
+    kept_text,
+    text_of_node,
+    users_frame,
+)
 from evenhand.doors.eval_sets.evalset import Eval
 from evenhand.doors.eval_sets.project_files import (
     called_name,

@@ -21,8 +21,13 @@ from evenhand.core.application_code import EVAL
 from evenhand.core.definition import LETTERS, brief, file_digest
 from evenhand.core.encoding import decode, digest, digest_of, encode
 from evenhand.core.provider import Provider
-from evenhand.core.source_code import keep_text
-from evenhand.core.users_code import bound_names, imported_later, text_of_node, users_files
+from evenhand.core.users_code import (
+    bound_names,
+    imported_later,
+    keep_text,
+    text_of_node,
+    users_files,
+)
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.prompt import Prompt
