@@ -13,7 +13,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from evenhand.core.users_code import bound_names, kept, kept_text, text_of, text_of_node
+from evenhand.core.users_code import bound_names, kept_text, text_of, text_of_node, texts
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -55,7 +55,7 @@ def imported_text(code: CodeType) -> str:
 
     Of code that no text of the file is compiled to, as pytest's, it is the text that is kept.
     """
-    before = kept.get(code.co_filename, "")
+    before = texts.get(code.co_filename, "")
     if _holds(_read(before), code):
         return before
     # A file that was edited is read again, as it is imported again by `watch` and notebooks.

@@ -222,18 +222,18 @@ def _joined(node: ast.AST) -> ast.AST:
     return ast.JoinedStr(values)
 
 
-kept: dict[str, str] = {}
+texts: dict[str, str] = {}
 """Files as they were when the run began, by their names."""
 
 
 def keep_text(file: str) -> None:
     """Keeps a file that was imported as it is now: an edit in the middle of a run makes no difference."""
-    kept[file] = text_of(file)
+    texts[file] = text_of(file)
 
 
 def kept_text(file: str) -> str:
     """A file as it was when the run began, or is now, if it wasn't imported then; empty where it can't be read."""
-    return kept[file] if file in kept else text_of(file)
+    return texts[file] if file in texts else text_of(file)
 
 
 def text_of(file: str) -> str:
