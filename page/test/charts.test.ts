@@ -91,6 +91,13 @@ test("a comparison of two columns counts errors at both ends, cases wholly in er
   assert.match(said, /3 trials in error may have had any value: this holds for all of them\. Errors leave 1 case open\./);
 });
 
+test("an interval of two columns holds 0 unless the test shows a difference", () => {
+  const apart = (n: number): Table => tableOf(Array.from({ length: 2 * n }, (_, i) => [i >> 1, i % 2, 0, i % 2 ? "p" : "f", null] as const), Array.from({ length: n }, (_, i) => `c${i}`));
+  const lows = [5, 6].map((n) => paired(apart(n), COLUMNS, { name: "passed", metric: false }, [0, 1], new Uint8Array(n).fill(1)).difference!.low);
+  assert.equal(lows[0], 0); // 5 to 0: p = .0625
+  assert.ok(lows[1]! > 0); // 6 to 0: p = .031
+});
+
 test("of a score an error may have had anything that some trial had, or anything on its scale", () => {
   const ends = (of: Pair): number[] => of.cases.map(differenceOf).flatMap(({ least, most }) => rounded([least, most]));
   const wide = tableOf(NOW.map(([row, variant, repeat, outcome, score]) => [row, variant, repeat, outcome, score === null ? null : score * 2]), ["a", "b", "c"]);

@@ -5,7 +5,7 @@ import vectors from "../../tests/vectors/intervals.json";
 import { binned, binsOf, reach } from "../src/model/histogram";
 import onScale from "../../tests/vectors/bounded.json";
 import { meanOnScale } from "../src/model/bounded";
-import { intervalOfRates, meanOfSums, shareSequence, tQuantile, wilson, type Cluster } from "../src/model/interval";
+import { intervalOfRates, meanOfSums, shareSequence, signFlip, tQuantile, wilson, type Cluster } from "../src/model/interval";
 import { meanOf } from "../src/model/mean";
 import { mean, middle } from "../src/model/words";
 import { rateOf } from "../src/model/rate";
@@ -53,6 +53,10 @@ test("rates with errors among repeats, cases wholly in error and unequal repeats
 
 test("differences of rates have the same intervals", () => {
   for (const { repeats, of, is } of vectors.differences_of_rates) near(intervalOfRates(of, repeats), is, of);
+});
+
+test("tests of signs have the same p-values", () => {
+  for (const { of, is } of vectors.sign_flip) near([signFlip(of)!], [is], of);
 });
 
 test("a mean on a known scale holds whatever its errors would have scored", () => {

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.stats.distributions import t_quantile
 from evenhand.stats.interval import CONFIDENCE, mean_of_sums, wilson
-from evenhand.stats.paired_difference import FEWEST, Differences
+from evenhand.stats.paired_difference import FEWEST, Differences, sign_flip
 from evenhand.stats.sequential import share_sequence
 
 FILE = Path(__file__).with_name("intervals.json")
@@ -53,6 +53,8 @@ def vectors() -> dict[str, list[dict[str, Any]]]:
             {"repeats": repeats, "of": each, "is": _difference(each, repeats)}
             for repeats, each in rates
         ],
+        # Of so few, all signs are counted.
+        "sign_flip": [{"of": each, "is": sign_flip(each)} for _, each in rates if len(each) <= 40],
     }
 
 

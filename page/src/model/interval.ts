@@ -1,6 +1,6 @@
 /** How far a rate or a mean can be from what was seen: the intervals of `stats/interval.py`, computed alike. */
 
-const CONFIDENCE = 0.95;
+export const CONFIDENCE = 0.95;
 /** Below so many clusters the interval of a mean is not known: `FEWEST` of `stats/paired_difference.py`. */
 export const FEWEST = 5;
 /** The normal quantile of it, two-sided. */
@@ -212,4 +212,32 @@ function logGamma(x: number): number {
   const y = 1 / (x * x);
   const series = (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - y * (691 / 360360)))))) / x;
   return (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series - shift;
+}
+
+/** Sums of signs that are counted, at most: as in `stats/paired_difference.py`. */
+const EXACT_WORK = 150_000;
+const UNITS = 1e9;
+
+/**
+ * The two-sided p-value that differences are as likely to be positive as negative: `sign_flip` of `stats/paired_difference.py`.
+ * 1 for none, and undefined where signs can make too many sums to count.
+ */
+export function signFlip(differences: readonly number[]): number | undefined {
+  const sizes = differences.filter((d) => d !== 0).map(Math.abs);
+  const largest = sizes.reduce((most, size) => Math.max(most, size), 0);
+  if (largest === 0) return 1;
+  const units = sizes.map((size) => Math.round((size / largest) * UNITS));
+  const observed = Math.abs(differences.reduce((sum, d) => sum + Math.round((d / largest) * UNITS), 0)) - units.length;
+  let sums = new Map([[units[0]!, 1]]);
+  let work = 0;
+  for (const unit of units.slice(1)) {
+    work += sums.size;
+    if (work > EXACT_WORK) return undefined;
+    const longer = new Map<number, number>();
+    for (const [total, share] of sums) for (const next of [total + unit, total - unit]) longer.set(next, (longer.get(next) ?? 0) + share / 2);
+    sums = longer;
+  }
+  let p = 0;
+  for (const [total, share] of sums) if (Math.abs(total) >= observed) p += share;
+  return p;
 }

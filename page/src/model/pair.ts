@@ -3,7 +3,7 @@ import type { Variant } from "../data/source";
 import { meanOnScale, type Scale } from "./bounded";
 import { Cells } from "./cells";
 import { measured } from "./filter";
-import { FEWEST, intervalOfRates } from "./interval";
+import { CONFIDENCE, FEWEST, intervalOfRates, signFlip } from "./interval";
 import type { Span } from "./rate";
 import { declaredIn, reachOf, scaleOf, type Measured } from "./scale";
 import type { Table } from "./table";
@@ -125,9 +125,13 @@ interface End {
   readonly ends: readonly [low: number, high: number];
 }
 
-/** Of rates Tango's; of scores that of a mean on the scale that differences have. */
+/** Of rates Tango's, which holds 0 where the test shows no difference; of scores that of a mean on the scale of differences. */
 function endsOf(differences: readonly number[], kind: Kind): readonly [low: number, high: number] {
-  if ("repeats" in kind) return intervalOfRates(differences, kind.repeats);
+  if ("repeats" in kind) {
+    const [low, high] = intervalOfRates(differences, kind.repeats);
+    const shown = (low > 0 || high < 0) && (signFlip(differences) ?? 0) <= 1 - CONFIDENCE;
+    return shown ? [low, high] : [Math.min(low, 0), Math.max(high, 0)];
+  }
   const length = kind.scale === undefined ? 0 : kind.scale[1] - kind.scale[0];
   const found = differences.length < FEWEST || length <= 0 ? undefined : meanOnScale(differences, [-length, length]);
   return found === undefined ? [-Infinity, Infinity] : [found.low, found.high];
