@@ -448,6 +448,10 @@ def _code_error(name: str, error: BaseException) -> CodeError:
     except Exception:  # noqa: BLE001 (an exception of the user's may not even be able to say what it is)
         text = ""
     message = f"{name} raised {type(error).__name__}" + (f": {text}" if text else "")
+    # Libraries say that a connection failed, and keep why to themselves.
+    why = _why_unreached(error)
+    if why and why not in message:
+        message = f"{message.removesuffix('.')} ({why})"
     if type(error).__name__ == "BdbQuit":
         message = f"{name} was given up in the debugger"
     hint = _user_frame(error)
@@ -470,6 +474,19 @@ def _code_error(name: str, error: BaseException) -> CodeError:
     if isinstance(error, AttributeError):
         error.obj = None
     return code_error
+
+
+def _why_unreached(error: BaseException) -> str:
+    """What the network or a vendor did that an exception of the user's came of; empty for nothing."""
+    known = {id(error)}
+    while (before := error.__cause__ or error.__context__) is not None and id(before) not in known:
+        known.add(id(before))
+        if isinstance(before, EvenhandError):
+            return before.message
+        if isinstance(before, OSError):
+            return f"{type(before).__name__}: {before}"
+        error = before
+    return ""
 
 
 def _missed_assert(error: AssertionError, message: str) -> MissedAssert | None:

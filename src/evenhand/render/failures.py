@@ -27,7 +27,7 @@ NAME = 28
 NAMES = 72
 """Columns that the name of one case, and those of several, may take."""
 _REFUSED = ("bad-request", "unknown-model")
-_IN_FILES = ("config", "usage", "code", "template")
+_IN_FILES = ("config", "usage", "code", "template", "score")
 """Errors of what is run itself: once the files are corrected, its run can't be resumed."""
 _DEBUGGER = "it opened a debugger"
 _ASK_ANEW = "`evenhand resume --errors --no-cache`"

@@ -169,6 +169,35 @@ async def test_whatever_user_code_raises_is_an_error_with_its_line(tmp_path: Pat
     assert ":3" in str(caught.value) or "line 3" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("inner", "told"),
+    [
+        (
+            "ConnectionRefusedError(111, 'Connection refused')",
+            "(ConnectionRefusedError: [Errno 111]",
+        ),
+        ("ConnectionFailed('a.example cannot be reached')", "(a.example cannot be reached)"),
+        ("ValueError('of its own')", "raised RuntimeError: Connection error."),
+    ],
+)
+async def test_why_a_library_could_not_connect_is_told(tmp_path: Path, inner: str, told: str):
+    """SDKs say "Connection error." and keep the address and the reason to themselves."""
+    text = (
+        "from evenhand.core.errors import ConnectionFailed\n"
+        "def f():\n"
+        "    try:\n"
+        f"        raise {inner}\n"
+        "    except Exception as error:\n"
+        "        raise RuntimeError('Connection error.') from error\n"
+    )
+    host = CodeHost()
+    with host.open():
+        function = await host.load(write(tmp_path, "sdk.py", text), "f")
+        with pytest.raises(CodeError) as caught:
+            await host.call(function, name="f")
+    assert told in caught.value.message
+
+
 async def test_a_function_that_takes_too_long_is_given_up_and_named():
     """Its neighbours go on, in another thread."""
     stop = threading.Event()

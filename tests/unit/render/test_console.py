@@ -597,6 +597,7 @@ async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make)
         ("rate-limited", "api.openai.com answered 429: later", "evenhand resume {}"),
         ("config", "a_evals.py:5: expect takes no `at_lest`", "correct it, then evenhand run"),
         ("code", "it opened a debugger, and there is no terminal", "correct it, then evenhand run"),
+        ("score", "contains: the output is None", "correct it, then evenhand run"),
         (
             "code",
             "answers raised KeyError: 'a'",
