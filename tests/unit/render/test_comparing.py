@@ -568,6 +568,14 @@ async def test_runs_without_variants_in_common_are_refused_with_what_each_has(ma
         compare(a, b)
     assert "has 'plain', 'strict'; " in str(raised.value.hint)
     assert "has 'terse'." in str(raised.value.hint)
+    of_eval = [
+        Variant(0, "plain", "small", eval="polite"),
+        Variant(1, "strict", "small", eval="polite"),
+    ]
+    c = await make_run([result(i, variant=i, case="c") for i in range(2)], of_eval)
+    with pytest.raises(UsageError, match=r"no variant of .* matches one of") as raised:
+        compare(a, c)
+    assert "polite" in str(raised.value.hint)
 
 
 async def test_another_version_of_a_judges_prompt_leaves_it_undecided(runs: Pair):

@@ -399,10 +399,13 @@ def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) ->
         )
     if not pairs:
         one, two = first.beside(second), second.beside(first)
-        columns = [
-            ", ".join(repr(safe(name)) for name in column_names(side.run.meta.variants)[:LISTED])
-            for side in (first, second)
-        ]
+        mine, theirs = first.run.meta.variants, second.run.meta.variants
+        sides = [column_names(mine), column_names(theirs)]
+        if set(sides[0]) & set(sides[1]):
+            # Alike within each side is what tells them apart, such as an eval.
+            names = column_names([*mine, *theirs])
+            sides = [names[: len(mine)], names[len(mine) :]]
+        columns = [", ".join(repr(safe(name)) for name in side[:LISTED]) for side in sides]
         raise UsageError(
             f"no variant of {one} matches one of {two}",
             hint=f"Name a variant of each: RUN:VARIANT. {one} has {columns[0]}; {two} has {columns[1]}.",
