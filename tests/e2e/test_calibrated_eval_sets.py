@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -379,3 +380,22 @@ def test_labels_of_regraded_outputs_are_not_of_the_code_of_today(
     evenhand("regrade", "latest", "--with", "evals")
     calibrate(evenhand, tmp_path)
     assert corrected(evenhand) == ("stale", ["bot.py"], None)
+
+
+def test_a_copied_project_is_calibrated_nowhere_but_where_it_is(
+    evenhand: Evenhand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its runs name the folder that they were made in, whose calibration is another's by now."""
+    evenhand("run", "--no-progress")
+    calibrate(evenhand, tmp_path)
+    before = (tmp_path / "calibration.json").read_bytes()
+    copy = tmp_path.parent / f"{tmp_path.name}-copy"
+    shutil.copytree(tmp_path, copy)
+    monkeypatch.chdir(copy)
+    (copy / "calibration.json").unlink()
+    refused = " ".join(evenhand("calibrate").split())
+    assert f"this run was made in {tmp_path}, and its file is in {copy} now" in refused
+    assert "name a file: --to calibration.json" in refused
+    assert (tmp_path / "calibration.json").read_bytes() == before
+    assert "written to calibration.json" in evenhand("calibrate", "--to", "calibration.json")
+    assert (copy / "calibration.json").is_file()

@@ -22,6 +22,7 @@ from evenhand.core.malformed import document_fault
 from evenhand.core.run import RunMeta
 from evenhand.core.wording.words import count, short_id
 from evenhand.languages.documents.project import project_folder
+from evenhand.store.home import HOME
 from evenhand.store.replacing import write_committed
 
 NAME = "calibration.json"
@@ -45,6 +46,31 @@ def kept_beside(source: str) -> Path:
         return project_folder(path.parent) / NAME
     # A folder that is gone by now has no suffix as a rule; a config has one.
     return (path if path.is_dir() or not path.suffix else path.parent) / NAME
+
+
+def check_place(run: Path, place: Path, option: str) -> None:
+    """Refuses to write beside evals that the run isn't near, as where a project was copied: they are another's by now.
+
+    Args:
+        run: The run's file.
+        place: Where its source says that something is kept.
+        option: What names another place.
+
+    Raises:
+        UsageError: The run lies in another project.
+    """
+    home, folder = run.parent.parent.resolve(), place.parent.resolve()
+    # Elsewhere, people chose where runs are kept.
+    if (
+        home.name != HOME
+        or home.parent.is_relative_to(folder)
+        or folder.is_relative_to(home.parent)
+    ):
+        return
+    raise UsageError(
+        f"this run was made in {folder}, and its file is in {home.parent} now: {place.name} would be written there",
+        hint=f"Run it here, or name a file: {option} {place.name}",
+    )
 
 
 def write_calibration(calibration: Calibration, path: Path) -> None:

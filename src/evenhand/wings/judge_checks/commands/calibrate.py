@@ -160,6 +160,7 @@ def _calibrated(
     from evenhand.analysis.trust.calibration import calibrate as calibrated
     from evenhand.analysis.trust.calibration_file import (
         calibrated_before,
+        check_place,
         has_usable_judge,
         place_of,
         update_calibration,
@@ -180,6 +181,7 @@ def _calibrated(
     if path is not None and labelled:
         written, remaining = True, []
         if to is None:
+            check_place(file, path, "--to")
             written, remaining = update_calibration(calibration, path)
         else:
             write_calibration(calibration, path)

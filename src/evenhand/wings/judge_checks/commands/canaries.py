@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenhand.analysis.trust.calibration_file import place_of
+from evenhand.analysis.trust.calibration_file import check_place, place_of
 from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
@@ -125,6 +125,8 @@ def _kept(
             f"{near(file)} has more canaries, and was not written over: {fewer}",
             hint=f"Label more outputs of this run, or replace the file all the same: --file {near(file)}",
         )
+    if not replaces:
+        check_place(path, file, "--file")
     write_canaries(chosen, file)
     passes = sum(one.verdict == "pass" for one in chosen.canaries)
     number = counted(len(chosen.canaries), "canary", "canaries")
