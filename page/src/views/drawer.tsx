@@ -116,10 +116,10 @@ function Bar({ source, say, table, index, blind, go, wide, close }: DrawerProps 
   };
   return (
     <div class="drawer-bar">
-      <button type="button" class="button quiet small" title="Previous case: key k" onClick={press("k")}>↑<span class="unseen">Previous case</span></button>
-      <button type="button" class="button quiet small" title="Next case: key j" onClick={press("j")}>↓<span class="unseen">Next case</span></button>
-      <button type="button" class="button quiet small" title="Variant to the left: key h" onClick={press("h")}>←<span class="unseen">Variant to the left</span></button>
-      <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
+      <button type="button" class="button quiet small" title="Previous case: key k" onClick={press("k")}>↑<kbd aria-hidden="true">k</kbd><span class="unseen">Previous case</span></button>
+      <button type="button" class="button quiet small" title="Next case: key j" onClick={press("j")}>↓<kbd aria-hidden="true">j</kbd><span class="unseen">Next case</span></button>
+      <button type="button" class="button quiet small" title="Variant to the left: key h" onClick={press("h")}>←<kbd aria-hidden="true">h</kbd><span class="unseen">Variant to the left</span></button>
+      <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<kbd aria-hidden="true">l</kbd><span class="unseen">Variant to the right</span></button>
       <span class="drawer-space" />
       <button type="button" class="button quiet small" aria-pressed={wide} title="In the whole window, with the prompt: key r" onClick={() => go({ wide: !wide })}>Read</button>
       {source.searchAll !== undefined && trial >= 0 && (

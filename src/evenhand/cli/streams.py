@@ -134,15 +134,18 @@ def _twin(stream: TextIO, number: int) -> Iterator[TextIO]:
 def tell(line: str) -> None:
     """Writes a line to stderr, without secrets; that nobody can read it any more is no reason to stop anything.
 
-    It may repeat what was typed, or what a file says: nothing in it steers a terminal. It is wrapped for one,
-    see `_wrapped`.
+    It may repeat what was typed, or what a file says: nothing in it steers a terminal. It is wrapped for one, and
+    stays in one piece elsewhere, where somebody looks for it: see `_wrapped`.
     """
     from evenhand.core.secrets import known, shown
     from evenhand.core.wording.words import put_quietly, safe
 
     known.learn_environment(os.environ)
     text = safe(shown(line), multiline=True)
-    put_quietly(sys.stderr, "\n".join(_wrapped(text.split("\n"), sys.stderr)) + "\n")
+    lines = text.split("\n")
+    put_quietly(
+        sys.stderr, "\n".join(_wrapped(lines, sys.stderr) if sys.stderr.isatty() else lines) + "\n"
+    )
 
 
 def leave() -> None:

@@ -195,7 +195,8 @@ async def test_what_was_in_doubt_is_asked_again_on_resume_and_said_to_be(tmp_pat
         example(1, asking(model)), door.Settings(max_cost_usd=0.9), resume=bench.journal.path
     )
     assert finished.ending.status == "out_of_budget"
-    assert [call.start.cost_bound_usd for call in finished.in_doubt] == [0.5]
+    with RunFile.open(finished.path) as file:
+        assert [call.start.cost_bound_usd for call in file.in_doubt()] == [0.5]
     again = await door.settle(example(1, asking(model)), resume=bench.journal.path)
     assert again.ending.status == "finished"
     assert len(model.asked) == 1
