@@ -440,7 +440,7 @@ class Runner:
             self._unsettled(trial, error)
         finally:
             present.set(None)  # what it leaves behind goes now, and is not the next one's
-            trial.abandon = None  # which names it: only the cycle collector would find it
+            _part(trial, worker)
         return ()
 
     async def _away(self, trial: LiveTrial, elsewhere: SettleElsewhere) -> TrialResult:
@@ -593,3 +593,10 @@ class Runner:
                 seconds=clock() - self._started_at,
             )
         )
+
+
+def _part(trial: LiveTrial, worker: asyncio.Task[None]) -> None:
+    """Has a trial and what settled it name each other no more: only the cycle collector would find them."""
+    trial.abandon = trial.task = None
+    if isinstance(worker, OwnTask):
+        worker.trial = None

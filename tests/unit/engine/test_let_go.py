@@ -9,6 +9,7 @@ import pytest
 from tests.unit.engine.test_agenda import linked
 
 from evenhand.core.expect import Trial
+from evenhand.core.step import Step
 from evenhand.engine.trial import LiveTrial
 
 
@@ -24,14 +25,21 @@ async def body(trial: Trial) -> object:
     return trial.case.id
 
 
+async def stepping(trial: Trial) -> object:
+    """Does something, too."""
+    trial.step_ended(trial.step(Step("tool", "look")))
+    return trial.case.id
+
+
 @pytest.mark.thorough
-def test_a_settled_trial_is_gone_before_the_cycle_collector_looks(runs: Any) -> None:
+@pytest.mark.parametrize("does", [body, stepping])
+def test_a_settled_trial_is_gone_before_the_cycle_collector_looks(runs: Any, does: Any) -> None:
     """Whatever refers to it in a circle would be held for a hundred thousand objects, and cost a twentieth of a run."""
     gc.collect()
     before = {id(one) for one in trials()}
     gc.disable()
     try:
-        runs.run(linked(20, body, after=lambda _: ()), concurrency=4)
+        runs.run(linked(20, does, after=lambda _: ()), concurrency=4)
         left = [one for one in trials() if id(one) not in before]
     finally:
         gc.enable()
