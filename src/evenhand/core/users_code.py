@@ -54,7 +54,7 @@ def is_own(file: str) -> bool:
 
 _UNSAID = frozenset({"annotation", "returns", "type_comment", "kind", "ctx", "type_params"})
 _Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_INDENTED = rb"(?m)^[ \t]+(?:import|from)\s"
+_INDENTED = rb"(?m)^[ \t]+(?:from[ \t]+([.\w]+)|import[ \t]+([^#\n]+))"
 _PACKAGE = "__init__.py"
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _others: dict[str, ModuleType] = {}
@@ -141,11 +141,22 @@ def _imports_of(
 ) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
     del stamp  # so that a file that was written is read again
     content = Path(file).read_bytes()
-    if is_loaded and re.search(_INDENTED, content) is None:  # most files, which needn't be parsed
+    if is_loaded and not _may_import_own(content):  # most files, which needn't be parsed
         return ()
     tree = ast.parse(content)
     roots = [one for one in ast.walk(tree) if isinstance(one, _Function)] if is_loaded else [tree]
     return tuple(dict.fromkeys(one for root in roots for one in imported_names(root)))
+
+
+def _may_import_own(content: bytes) -> bool:
+    """Whether something in a block is imported that isn't known to be Python's or an installed package's."""
+    for source, modules in re.findall(_INDENTED, content):
+        for one in (source or modules).decode("utf-8", "replace").split(","):
+            top = one.strip().partition(" ")[0].partition(".")[0]
+            loaded = sys.modules.get(top)
+            if top not in sys.stdlib_module_names and (loaded is None or users_file(loaded)):
+                return True
+    return False
 
 
 def package_of(name: str, file: str) -> str:

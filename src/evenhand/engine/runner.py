@@ -41,7 +41,7 @@ from evenhand.engine.session import Ending, Session, settled_again
 from evenhand.engine.signals import heard
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over
 from evenhand.engine.suspending import Suspended
-from evenhand.engine.tasks import OwnTask, leave_behind
+from evenhand.engine.tasks import OwnTask, leave_behind, part
 from evenhand.engine.time_limit import GRACE_S, clock, limit_of_trial
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.earlier import Settled
@@ -440,7 +440,7 @@ class Runner:
             self._unsettled(trial, error)
         finally:
             present.set(None)  # what it leaves behind goes now, and is not the next one's
-            _part(trial, worker)
+            part(trial, worker)
         return ()
 
     async def _away(self, trial: LiveTrial, elsewhere: SettleElsewhere) -> TrialResult:
@@ -593,10 +593,3 @@ class Runner:
                 seconds=clock() - self._started_at,
             )
         )
-
-
-def _part(trial: LiveTrial, worker: asyncio.Task[None]) -> None:
-    """Has a trial and what settled it name each other no more: only the cycle collector would find them."""
-    trial.abandon = trial.task = None
-    if isinstance(worker, OwnTask):
-        worker.trial = None

@@ -243,3 +243,10 @@ async def _leave_the_rest() -> None:
 
 async def _awaited(task: asyncio.Task[T]) -> T:
     return await task
+
+
+def part(trial: LiveTrial, worker: asyncio.Task[None]) -> None:
+    """Has a trial and what settled it name each other no more: only the cycle collector would find them."""
+    trial.abandon = trial.task = None
+    if isinstance(worker, OwnTask):
+        worker.trial = None
