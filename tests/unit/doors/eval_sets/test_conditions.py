@@ -346,6 +346,8 @@ def test_a_label_of_which_nothing_is_written_is_known_by_what_fits_everything():
     """Where something of another label is written, that one goes first."""
     some = Conditions(patterns=((".*", "ast:1"), ("has\\ .*", "ast:2")), whole="ast:3")
     assert some.digest("anything") == Conditions(patterns=((".*", "ast:1"),)).digest("any")
+    alone = Conditions(patterns=(("has\\ .*", "ast:2"),))
+    assert some.digest("has refund") == alone.digest("has refund")
     assert some.digest("anything") not in ("", "ast:3", some.digest("has refund"))
 
 
