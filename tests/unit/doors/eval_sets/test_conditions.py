@@ -11,6 +11,7 @@ import pytest
 
 from evenhand.core.definition import Definition
 from evenhand.core.expect import Expectation
+from evenhand.core.source_code import keep_text
 from evenhand.doors.eval_sets.conditions import Conditions, conditions_in, conditions_of
 from evenhand.doors.eval_sets.expect import Expect
 from evenhand.doors.eval_sets.project_files import imported_code
@@ -390,3 +391,44 @@ def test_an_edit_in_the_middle_of_a_run_makes_no_difference_to_its_conditions(
         )
     assert digests[0] == digests[1]
     assert all(digests[0])
+
+
+def test_a_label_of_which_nothing_is_written_is_known_by_what_fits_everything():
+    """Where something of another label is written, that one goes first."""
+    some = Conditions(patterns=((".*", "ast:1"), ("has\\ .*", "ast:2")), whole="ast:3")
+    assert some.digest("anything") == Conditions(patterns=((".*", "ast:1"),)).digest("any")
+    alone = Conditions(patterns=(("has\\ .*", "ast:2"),))
+    assert some.digest("has refund") == alone.digest("has refund")
+    assert some.digest("anything") not in ("", "ast:3", some.digest("has refund"))
+
+
+OWN_LIMIT = """
+LIMIT = 30
+
+
+def stated(expect, text):
+    expect(len(text) < LIMIT, "is short")
+"""
+
+
+def test_a_number_that_is_edited_in_the_middle_of_a_run_is_that_of_its_beginning(tmp_path: Path):
+    """The function that names it is the same; and so is one that no text of the file is compiled to, as pytest's."""
+    path = tmp_path / "own_limit.py"
+    digests = list[Definition | None]()
+
+    class Told:
+        def expect(self, expectation: Expectation) -> None:
+            digests.append(expectation.definition)
+
+    trial: Any = Told()
+    for edited in (OWN_LIMIT, OWN_LIMIT.replace("30", "300")):
+        for compiled in (OWN_LIMIT, OWN_LIMIT.replace('"is short"', '"is short", why=""')):
+            path.write_text(OWN_LIMIT)
+            keep_text(str(path))
+            names: dict[str, Any] = {}
+            exec(compile(compiled, path, "exec"), names)
+            path.write_text(edited)
+            names["stated"](Expect(trial), "Dear")
+    assert len({str(one) for one in digests}) == 1
+    assert digests[0] is not None
+    assert digests[0].settings["code"]
