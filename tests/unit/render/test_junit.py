@@ -20,6 +20,8 @@ from evenhand.render.junit import write_junit
 from evenhand.store.gate_verdicts import keep_gate_verdict
 from evenhand.store.runfile import RunFile
 
+pytestmark = pytest.mark.usefixtures("home_of_its_own")
+
 
 def read(run: RunFile) -> ET.Element:
     """The suite, as a reader of XML sees it."""

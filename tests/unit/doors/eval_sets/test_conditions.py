@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.core.definition import Definition
 from evenhand.core.expect import Expectation
-from evenhand.core.source_code import keep_text
+from evenhand.core.users_code import keep_text
 from evenhand.doors.eval_sets.conditions import Conditions, conditions_in, conditions_of
 from evenhand.doors.eval_sets.expect import Expect
 from evenhand.doors.eval_sets.project_files import imported_code
