@@ -226,7 +226,7 @@ def test_every_table_of_a_run_file_is_merged(shards: Path, tmp_path: Path):
                     first
                     if column in ("idx", "trial")
                     else None
-                    if key and table != "step"
+                    if key and table not in ("step", "long_output")
                     else {"blob": blob, "text": "note"}.get(kind.lower(), 1)
                     for _, column, kind, _, _, key in columns
                 ]

@@ -142,10 +142,7 @@ def tell(line: str) -> None:
 
     known.learn_environment(os.environ)
     text = safe(shown(line), multiline=True)
-    lines = text.split("\n")
-    put_quietly(
-        sys.stderr, "\n".join(_wrapped(lines, sys.stderr) if sys.stderr.isatty() else lines) + "\n"
-    )
+    put_quietly(sys.stderr, "\n".join(_wrapped(text.split("\n"), sys.stderr)) + "\n")
 
 
 def leave() -> None:
@@ -229,7 +226,7 @@ def _wrapped(lines: Iterable[str], out: TextIO) -> Iterator[str]:
     from evenhand.core.wording.ink import width_of
     from evenhand.core.wording.words import folded
 
-    width = width_of(out) if out.isatty() or os.environ.get("COLUMNS") else sys.maxsize
+    width = width_of(out) if out.isatty() else sys.maxsize
     for line in lines:
         if len(line) <= width // 2 or "\x1b" in line:
             yield line
