@@ -24,9 +24,15 @@ from evenhand.analysis.trust.judgements.raw_rates import raw_mean, raw_rate
 from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.analysis.trust.probabilities import graded
-from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
+from evenhand.analysis.trust.scores_calibrated import (
+    JudgedMean,
+    later_mean,
+    mean_has_moved,
+    scale_of,
+)
 from evenhand.analysis.trust.trust_rules import (
     FEWEST,
+    SURE,
     TELLS_NOTHING,
     UNLIKELY,
     Bound,
@@ -34,14 +40,15 @@ from evenhand.analysis.trust.trust_rules import (
     bound_to,
     changed_since,
     evidence_of,
+    not_alike,
 )
 from evenhand.core.application_code import changed_code
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
-from evenhand.stats.corrected_differences import corrected_difference
+from evenhand.core.score import Scale
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
-from evenhand.stats.design_effect import CaseLabel, DesignEffects
+from evenhand.stats.design_effect import CaseLabel, DesignEffects, ScoreLabel
 from evenhand.stats.interval import wilson
 from evenhand.stats.split_labels import SplitShare
 from evenhand.stats.votes import VoteWeights
@@ -50,8 +57,8 @@ from evenhand.store.runfile import RunFile
 
 SHARE = "judge's pass rate"
 """What is said to have changed where nothing else has, and the judge passes another share of the outputs."""
-_SURE = 0.99
-"""The confidence with which it has: one run in a hundred that is as before seems otherwise."""
+MEAN = "judge's mean score"
+"""What is said to have changed where its pass rate may be as before, and the mean of its scores is another one."""
 OTHER_EVALS = "evals"
 """What is said to have changed where a calibration is of other evals, which share the metric's name."""
 Status = Literal["fresh", "stale", "missing"]
@@ -202,9 +209,9 @@ def _rates_by_file(
 ) -> list[JudgedRate]:
     """The rates of a metric as a calibration file corrects them, unless something has changed since."""
     same = {} if changed else _same_variants(metric, file, judged, run.meta)
-    moved = {index for index, one in same.items() if _has_moved(one, metric.of_variant(index))}
-    same = {index: one for index, one in same.items() if index not in moved}
     place = place_of(run.meta)
+    moved = {index: _moved(place, metric, file, index, one) for index, one in same.items()}
+    same = {index: one for index, one in same.items() if not moved[index]}
     # Of a judge that tells nothing apart, the corrected rate would be that of the run that was labelled.
     tells = file.verdict != "do not use"
     labels = _of_file(place, metric, file, same) if tells else {}
@@ -230,31 +237,39 @@ def _rates_by_file(
         why=why,
     )
     of_file = [
-        replace(rate, status="stale", changed=(SHARE,))
-        if rate.variant in moved
+        replace(rate, status="stale", changed=(what,))
+        if (what := moved.get(rate.variant))
         else replace(rate, by_votes=rate.variant in votes)
         for rate in of_file
     ]
     return _with_means(of_file, _means_of_file(place, metric, file, same))
 
 
-def _has_moved(one: CalibrationVariant, items: Sequence[Item]) -> bool:
-    """Whether the judge passes another share of the outputs than of those that labels were drawn of.
+def _moved(
+    place: Path,
+    metric: JudgedMetric,
+    judge: CalibrationJudge,
+    index: int,
+    one: CalibrationVariant,
+) -> str:
+    """What the judge finds otherwise than of the outputs that labels were drawn of; empty for nothing.
 
     Then something is otherwise that no digest has, such as a model behind its old name: what people said of the old
     outputs says nothing of these. Cases count, not outputs, so that it is seen too late rather than too early.
 
     Source: Newcombe, Statistics in Medicine 17 (1998), 873–890, method 10, at 99 %.
     """
-    if not items or not one.items:
-        return False
-    cases = len({item.unit for item in items})
-    then, now = (
-        Estimate(share, *wilson(share * cases, cases, _SURE))
-        for share in (one.passed / one.items, sum(item.passed for item in items) / len(items))
-    )
-    apart = corrected_difference(then, now)
-    return not apart.low <= 0 <= apart.high
+    items = metric.of_variant(index)
+    if items and one.items:
+        cases = len({item.unit for item in items})
+        then, now = (
+            Estimate(share, *wilson(share * cases, cases, SURE))
+            for share in (one.passed / one.items, sum(item.passed for item in items) / len(items))
+        )
+        if not_alike(then, now):
+            return SHARE
+    scores = _scores_of_file(place, metric, judge, one)
+    return MEAN if scores and mean_has_moved(scores[1], items, scores[0]) else ""
 
 
 class _Labels(Record, frozen=True):
@@ -418,6 +433,18 @@ def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, Judge
     }
 
 
+def _scores_of_file(
+    place: Path, metric: JudgedMetric, judge: CalibrationJudge, one: CalibrationVariant
+) -> tuple[Scale, list[ScoreLabel]] | None:
+    """The scale of a variant's scores, and people's scores beside the judge's; None for none on the run's scale."""
+    if one.scores is None or judge.scores is None or scale_of(metric) != judge.scores.scale:
+        return None
+    try:
+        return judge.scores.scale, scores_from(one.scores.labelled, one.scores.labels)
+    except ValueError:
+        raise _not_these(place, judge) from None
+
+
 def _means_of_file(
     place: Path,
     metric: JudgedMetric,
@@ -425,18 +452,12 @@ def _means_of_file(
     same: Mapping[int, CalibrationVariant],
 ) -> dict[int, JudgedMean]:
     """The means as scores of an earlier run correct them, variant by variant; none on another scale."""
-    if judge.scores is None or scale_of(metric) != judge.scores.scale:
-        return {}
-    scale = judge.scores.scale
     means: dict[int, JudgedMean] = {}
     for index, one in same.items():
-        items = metric.of_variant(index)
-        if one.scores is None or all(item.score is None for item in items):
+        items, scores = metric.of_variant(index), _scores_of_file(place, metric, judge, one)
+        if one.scores is None or scores is None or all(item.score is None for item in items):
             continue
-        try:
-            labels = scores_from(one.scores.labelled, one.scores.labels)
-        except ValueError:
-            raise _not_these(place, judge) from None
+        scale, labels = scores
         corrected = later_mean(one.scores.paired(), items, scale, labels)
         means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import permutations
+from statistics import fmean
 
 from evenhand.analysis.trust.calibrated import Status
 from evenhand.analysis.trust.calibration_document import CalibrationDocument, CalibrationRanking
@@ -32,6 +33,7 @@ from evenhand.analysis.trust.ranking_calibration import (
 )
 from evenhand.analysis.trust.trust_rules import (
     NOT_CHECKED,
+    SURE,
     age,
     bound_to,
     changed_since,
@@ -43,11 +45,16 @@ from evenhand.core.application_code import changed_code
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
+from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.bradley_terry import Comparison, NotEstimable, connected
+from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired_rates import mcnemar
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
+
+PREFERENCES = "judge's preferences"
+"""What is said to have changed where nothing else has, and the judge leans further to one of two variants."""
 
 
 class RankingCorrection(Record, frozen=True, kw_only=True):
@@ -177,11 +184,45 @@ def _by_file(
             f"{place_of(run.meta)}: an answer of {ranking.name!r} is not a label",
             hint="Make it again with `evenhand calibrate`, or restore it.",
         ) from None
+    pairs = _without_names(pairs)
+    if _answers_otherwise(labels, pairs):
+        return replace(one, status="stale", changed=(PREFERENCES,))
     try:
         group = connected(pairs.answers)[0]
-        return replace(one, corrected=peoples_chances(_without_names(pairs), labels, group))
+        return replace(one, corrected=peoples_chances(pairs, labels, group))
     except NotEstimable:
         return one
+
+
+def _answers_otherwise(labels: Sequence[LabelledPair], pairs: ComparedPairs) -> bool:
+    """Whether the judge leans further to one of two variants than it did on the same cases of the labelled run.
+
+    Then something is otherwise that no digest has, such as a model behind its old name. The mean shift of each two
+    variants is held against 0, for all of them at once (Bonferroni).
+    """
+    then = _leans(label.judge for label in labels)
+    now = _leans(one.judge for one in pairs.judged)
+    shifts: dict[tuple[int, int], list[float]] = {}
+    for case, variants in then.keys() & now.keys():
+        shift = fmean(now[case, variants]) - fmean(then[case, variants])
+        shifts.setdefault(variants, []).append(shift)
+    for of_two in shifts.values():
+        units = [(shift, 1) for shift in of_two]
+        apart = mean_on_scale(units, (-2, 2), 1 - (1 - SURE) / len(shifts))
+        if apart is not None and not apart[1] <= 0 <= apart[2]:
+            return True
+    return False
+
+
+def _leans(pairs: Iterable[JudgedPair]) -> dict[tuple[str, tuple[int, int]], list[float]]:
+    """By case (or cluster) and variants, in the order of their indexes: how far the first is preferred, −1 to 1."""
+    leans: dict[tuple[str, tuple[int, int]], list[float]] = {}
+    for pair in pairs:
+        lean = pair.wins - pair.losses
+        ahead = pair.one < pair.two
+        variants = (pair.one, pair.two) if ahead else (pair.two, pair.one)
+        leans.setdefault((pair.cluster, variants), []).append(lean if ahead else -lean)
+    return leans
 
 
 def _variant_of(

@@ -11,7 +11,7 @@ The rules, in one place:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import atanh, sqrt
 from statistics import correlation, fmean, pvariance
 
@@ -30,7 +30,7 @@ from evenhand.analysis.trust.judgements.strata import (
     strata_of,
 )
 from evenhand.analysis.trust.labelled_cases import case_of, few_cases, rows_of_scores
-from evenhand.analysis.trust.trust_rules import UNLIKELY, estimate_row
+from evenhand.analysis.trust.trust_rules import SURE, UNLIKELY, estimate_row, not_alike
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
 from evenhand.stats.agreement import quadratic_kappa, weighted_tau_b
@@ -259,6 +259,22 @@ def later_mean(
     return mean_by_judge(scored, labels, weight, scale)
 
 
+def mean_has_moved(labels: Sequence[ScoreLabel], items: Sequence[Item], scale: Scale) -> bool:
+    """Whether the mean of a judge's scores is another one than on the outputs that people scored, for sure.
+
+    Args:
+        labels: People's scores with the judge's; none where only their sums are known.
+        items: The judge's, in a later run.
+        scale: The lowest and the highest score there can be.
+    """
+    then = _by_case((one.case, one.judge, one.weight) for one in labels)
+    now = _by_case((item.unit, item.score, 1.0) for item in items if item.score is not None)
+    before, after = mean_on_scale(then, scale, SURE), mean_on_scale(now, scale, SURE)
+    if before is None or after is None:
+        return False
+    return not_alike(Estimate(*before), Estimate(*after))
+
+
 def rise_together(labels: Sequence[ScoreLabel]) -> bool:
     """Whether the judge's scores are shown to rise with people's: the 95 % interval of their correlation is above 0.
 
@@ -300,11 +316,17 @@ def _corrected(
 
 def _alone(labels: Sequence[ScoreLabel], scale: Scale) -> Estimate:
     """The mean of the labels alone; those of a case go together."""
+    cases = _by_case((one.case, one.people, one.weight) for one in labels)
+    return Estimate(*(mean_on_scale(cases, scale) or (scale[0], *scale)))
+
+
+def _by_case(scores: Iterable[tuple[str, float, float]]) -> Collection[tuple[float, float]]:
+    """Of each case the sum of its scores and its weight, from cases, scores and their weights."""
     cases: dict[str, tuple[float, float]] = {}
-    for one in labels:
-        total, weight = cases.get(one.case, (0.0, 0.0))
-        cases[one.case] = total + one.people * one.weight, weight + one.weight
-    return Estimate(*(mean_on_scale(cases.values(), scale) or (scale[0], *scale)))
+    for case, score, each in scores:
+        total, weight = cases.get(case, (0.0, 0.0))
+        cases[case] = total + score * each, weight + each
+    return cases.values()
 
 
 def scale_of(metric: JudgedMetric) -> Scale | None:

@@ -13,6 +13,7 @@ from evenhand.core.document import Key
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
+from evenhand.stats.corrected_differences import corrected_difference
 from evenhand.stats.correction import Estimate
 
 FEWEST = 30
@@ -27,8 +28,8 @@ TELLS_APART = 0.3
 """The lower end of TPR + TNR − 1 has to be above this for a judge's own number to be read."""
 UNLIKELY = 0.01
 """Labels that a random draw would give so seldom are taken for none."""
-
-
+SURE = 0.99
+"""The confidence with which a judge answers otherwise than it did: one run in a hundred that is as before seems to."""
 EITHER = "the interval of the corrected rate holds whichever way people decide on these"
 """What is said beside outputs on which people are split."""
 NOT_CHECKED = "not checked against people"
@@ -55,6 +56,12 @@ def is_equivalent(own: float, low: float, high: float) -> bool:
     The whole interval, from low to high, has to lie there: fewer labels, whose interval is wider, never make it easier.
     """
     return own - MARGIN <= low and high <= own + MARGIN
+
+
+def not_alike(then: Estimate, now: Estimate) -> bool:
+    """Whether two numbers of different outputs differ, at the confidence of their intervals."""
+    apart = corrected_difference(then, now)
+    return not apart.low <= 0 <= apart.high
 
 
 def too_little(labels: int, random_p: float | None, judged: str) -> str:

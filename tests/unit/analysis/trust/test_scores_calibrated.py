@@ -203,6 +203,39 @@ async def test_a_later_run_has_its_mean_corrected_until_something_changes(
     assert rate.mean is None
 
 
+@pytest.mark.parametrize(
+    ("more", "changed"), [(0.0, ()), (0.1, ()), (1.0, ("judge's mean score",))]
+)
+async def test_a_judge_whose_scores_rose_corrects_nothing_though_its_pass_rate_is_as_before(
+    make_run: Make, tmp_path: Path, more: float, changed: tuple[str, ...]
+):
+    """A model behind its old name gives all that passes a point more, as far as there is room."""
+
+    def tiring(index: int) -> int:
+        """A judge that sees fewer fives than people."""
+        return min(4, peoples(index))
+
+    def low(trial: TrialResult) -> TrialResult:
+        (outcome,) = scored(trial).outcomes
+        return replace(trial, outcomes=(replace(outcome, score=float(tiring(trial.index))),))
+
+    def lifted(trial: TrialResult) -> TrialResult:
+        (outcome,) = low(trial).outcomes
+        score = outcome.score or 0.0
+        return replace(trial, outcomes=(replace(outcome, score=score + more * (score >= 3)),))
+
+    def passes(index: int) -> bool:
+        return tiring(index) >= 3
+
+    place = str(tmp_path)
+    run = await a_run(make_run, 200, passes, low, source=place)
+    run = label(run, draw(run, 60, seed=1).places)
+    write_calibration(calibrate(run), place_of(run.meta))
+    (later,) = judged_rates(await a_run(make_run, 200, passes, lifted, source=place))
+    assert later.changed == changed
+    assert (later.mean is None, later.corrected is None) == (bool(changed),) * 2
+
+
 async def test_each_variant_has_a_mean_of_its_own(make_run: Make):
     """People's scores of one say nothing of the other."""
     trials = [

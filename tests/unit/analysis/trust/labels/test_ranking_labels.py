@@ -290,6 +290,31 @@ async def test_a_later_run_is_corrected_by_the_file_until_something_changes(
     assert stale.correction.corrected is None
 
 
+@pytest.mark.parametrize(
+    ("strengths", "changed"),
+    [(STRENGTHS, ()), ([0.7, 0.8, -1.5], ()), ([-1.7, 1.0, 0.7], ("judge's preferences",))],
+)
+async def test_a_judge_that_leans_otherwise_than_it_did_corrects_no_ranking(
+    make_run: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    strengths: Sequence[float],
+    changed: tuple[str, ...],
+):
+    """Under its old name and with its old prompt. Answers that only fell otherwise by chance change nothing."""
+    monkeypatch.setattr(
+        "evenhand.analysis.trust.ranking_corrections.place_of", lambda _: tmp_path / "c.json"
+    )
+    run = label(await make_run(drawn(60, STRENGTHS), VARIANTS[:3]), 90, better([0, 1, 2]))
+    write_calibration(calibrate(run), tmp_path / "c.json")
+    (later,) = standings(await make_run(drawn(60, strengths), VARIANTS[:3]))
+    assert later.correction.changed == changed
+    assert (later.correction.corrected is None, later.correction.trusted) == (
+        bool(changed),
+        not changed,
+    )
+
+
 async def test_of_variants_that_are_one_system_the_name_says_which_is_which(
     make_run: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
