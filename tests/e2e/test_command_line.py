@@ -6,8 +6,8 @@ import csv
 import errno
 import io
 import json
-import os
 import re
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -156,6 +156,21 @@ def test_calls_without_a_place_to_stand_are_refused_before_anything_is_sent(
         assert said.code == 2
         assert "--calls has no effect here" in said.err
     assert not fake.requests
+
+
+def test_calls_of_a_whole_run_are_shown_with_each_trial_or_not_at_all(
+    evenhand: Run, tmp_path: Path, fake: FakeProvider
+):
+    """A summary has no room for them: the message has the words for one cell, and those work."""
+    config(tmp_path, "capital of France")
+    evenhand("run")
+    for words in ((), ("--no-table",), ("--where", "status:pass")):
+        ended = evenhand("show", "latest", *words, "--calls")
+        assert ended.code == 2
+        assert "--calls has no effect here" in ended.err
+    (command,) = re.findall("`evenhand ([^`]+)`", ended.err)
+    for words in (command.split(), ("show", "latest", "-v", "--calls")):
+        assert "    request\n" in evenhand(*words).out, words
 
 
 def test_a_second_run_is_answered_by_the_cache_unless_told_otherwise(
