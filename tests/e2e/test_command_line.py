@@ -6,8 +6,8 @@ import csv
 import errno
 import io
 import json
-import re
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing

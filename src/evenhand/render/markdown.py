@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.analysis.summaries.rates import HEADS, rate_cells
+from evenhand.analysis.summaries.rates import HEADS, rate_cells, unknown_notes
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.run import RunMeta, Totals
 from evenhand.core.wording.ink import Ink
@@ -86,9 +86,12 @@ def _when(meta: RunMeta) -> str:
 def _table(run: RunFile, grid: Grid) -> Iterator[str]:
     yield row(HEADS)
     yield row(["---"] + ["---:"] * (len(HEADS) - 1))
-    for name, *cells in rate_cells(run, grid.names):
+    rows = list(rate_cells(run, grid.names))
+    for name, *cells in rows:
         # GitHub divides cells at a bar even within a code span.
         yield row([code(name).replace("|", "\\|"), *cells])
+    for note in unknown_notes(cell for _, *cells in rows for cell in cells):
+        yield from ("", note)
 
 
 def _in_full(run: RunFile, totals: Totals) -> Iterator[str]:
