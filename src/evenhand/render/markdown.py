@@ -16,6 +16,7 @@ from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.run import RunMeta, Totals
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
+    calls_of,
     count,
     outcomes_of,
     put,
@@ -47,8 +48,8 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
     if totals.calls:
         cost = run.spend().cost_usd
         facts += [
-            count(totals.calls, "call"),
-            *([tokens(totals.tokens_in, totals.tokens_out)] if totals.tokens_in else []),
+            calls_of(totals.calls, totals.cached),
+            *([tokens(*both)] if any(both := (totals.tokens_in, totals.tokens_out)) else []),
             spent(cost, scripted=meta.is_scripted),
         ]
     lines = [f"## {_MARKS[word]} {code(meta.title)}", "", " · ".join(facts)]

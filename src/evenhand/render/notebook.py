@@ -13,7 +13,7 @@ from evenhand.analysis.summaries.rates import HEADS, rate_cells, unknown_notes
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
-    count,
+    calls_of,
     outcomes_of,
     safe,
     seconds,
@@ -44,7 +44,7 @@ def _parts(run: RunFile) -> Iterator[str]:
     word = verdict_of(run, totals)
     facts = outcomes_of(totals, meta.planned)
     if totals.calls:
-        facts.append(count(totals.calls, "call"))
+        facts.append(calls_of(totals.calls, totals.cached))
         if totals.tokens_in or totals.tokens_out:
             facts.append(tokens(totals.tokens_in, totals.tokens_out))
         cost = run.spend().cost_usd

@@ -296,3 +296,15 @@ class TestWords:
         """Of those in error some have no answer that could be counted."""
         run = await make_run([result(0, answer=AnswerDetails(refused=True)), result(1, ok=None)])
         assert "! the answer of 1 of 2 trials was refused" in printed(run)
+
+
+@pytest.mark.parametrize("kind", ["console", "markdown", "notebook"])
+async def test_every_report_says_how_many_of_the_calls_were_replayed(make_run: Make, kind: str):
+    """And what tokens came back, where none are known to have been sent."""
+    each = [result(i, calls=2, cached=int(i == 0), tokens_out=3) for i in range(10)]
+    run, out = await make_run(each), io.StringIO()
+    if kind == "notebook":
+        out.write(html(run))
+    else:
+        (show if kind == "console" else write_markdown)(run, out)
+    assert "· 20 calls, 1 replayed · 0 → 30 tokens ·" in " ".join(out.getvalue().split())
