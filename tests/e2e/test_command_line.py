@@ -309,7 +309,7 @@ def test_check_without_a_key_estimates_with_the_judge_that_a_key_would_give(
     model: str,
     judge: str,
 ):
-    """By the key of the model under evaluation, where one lacks; and that the key lacks is told."""
+    """By the key of the model under evaluation, where one lacks; what lacks is told once, with one thing to do."""
     for name in fake.env():
         monkeypatch.delenv(name, raising=False)
     tests = [{"assert": [{"type": "llm-rubric", "value": "kind"}]}]
@@ -318,8 +318,15 @@ def test_check_without_a_key_estimates_with_the_judge_that_a_key_would_give(
     ended = evenhand("check")
     assert ended.code == 2
     assert f"judge     {judge}   1 call" in ended.out
-    assert "'llm-rubric' has no model to judge: no key, so no default judge yet" in ended.err
-    assert "A key gives one. Or name one: `provider` in the assertion" in ended.err
+    assert ended.err.endswith("\n1 problem; nothing was sent\n")
+    by_default = f"outputs are judged by {judge}"
+    nobody = (
+        "'llm-rubric' has no model to judge: no key, so no default judge yet\n"
+        "  A key gives one. Or name one: `provider` in the assertion"
+    )
+    assert (nobody in ended.err) == (model == "echo")
+    assert (by_default in ended.err) == (model != "echo")
+    assert (f"there is no API key for {model}" in ended.err) == (model != "echo")
     assert "OPENAI_API_KEY" not in os.environ
     unknown = [{"assert": [{"type": "llm-rubric", "value": "kind"}, {"type": "classifier"}]}]
     (tmp_path / "promptfooconfig.json").write_text(json.dumps({**body, "tests": unknown}))
