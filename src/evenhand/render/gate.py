@@ -250,8 +250,20 @@ def rounded(number: int) -> str:
     return f"{-(-number // step) * step:,}"
 
 
+def trials_run(gate: Gate | GateDocument) -> str:
+    """How many trials were run, and that some of them were still running when others had decided it."""
+    text = f"{gate.asked:,} of {count(gate.of, 'trial')} run"
+    stopping = gate.stopping
+    if stopping is None or not (stopping.stopped and stopping.looks):
+        return text
+    beyond = (gate.asked + gate.taken) * stopping.of > stopping.cases * gate.of
+    return (
+        f"{text}, with those in flight when it was decided: they change nothing" if beyond else text
+    )
+
+
 def _asked(gate: Gate) -> str:
-    parts = [f"{gate.asked:,} of {count(gate.of, 'trial')} run"]
+    parts = [trials_run(gate)]
     if gate.taken:
         parts.append(
             f"{gate.taken:,} taken from the baseline (same request, expectations, judges and code)"
