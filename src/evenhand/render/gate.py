@@ -68,7 +68,10 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
     for result in gate.results:
         if result.compared is not None and result.compared.same_as:
             continue
-        name = " · ".join(filter(None, (labels.get(result.variant), safe(result.metric))))
+        metric = safe(result.metric)
+        if result.judged and result.compared is not None and not result.compared.data.rates:
+            metric += ", mean score"
+        name = " · ".join(filter(None, (labels.get(result.variant), metric)))
         line = f"{name}: {result.verdict}{_because(result, gate.margin)}"
         text += _marked(result.verdict, line, paint, width, labels)
         if result.compared is not None and result.verdict in ("worse", "undecided"):
