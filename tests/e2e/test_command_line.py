@@ -158,6 +158,21 @@ def test_calls_without_a_place_to_stand_are_refused_before_anything_is_sent(
     assert not fake.requests
 
 
+def test_calls_of_a_whole_run_are_shown_with_each_trial_or_not_at_all(
+    evenhand: Run, tmp_path: Path, fake: FakeProvider
+):
+    """A summary has no room for them: the message has the words for one cell, and those work."""
+    config(tmp_path, "capital of France")
+    evenhand("run")
+    for words in ((), ("--no-table",), ("--where", "status:pass")):
+        ended = evenhand("show", "latest", *words, "--calls")
+        assert ended.code == 2
+        assert "--calls has no effect here" in ended.err
+    (command,) = re.findall("`evenhand ([^`]+)`", ended.err)
+    for words in (command.split(), ("show", "latest", "-v", "--calls")):
+        assert "    request\n" in evenhand(*words).out, words
+
+
 def test_a_second_run_is_answered_by_the_cache_unless_told_otherwise(
     evenhand: Run, tmp_path: Path, fake: FakeProvider
 ):
@@ -294,7 +309,7 @@ def test_check_without_a_key_estimates_with_the_judge_that_a_key_would_give(
     model: str,
     judge: str,
 ):
-    """By the key of the model under evaluation, where one lacks; and that the key lacks is told."""
+    """By the key of the model under evaluation, where one lacks; what lacks is told once, with one thing to do."""
     for name in fake.env():
         monkeypatch.delenv(name, raising=False)
     tests = [{"assert": [{"type": "llm-rubric", "value": "kind"}]}]
@@ -303,8 +318,15 @@ def test_check_without_a_key_estimates_with_the_judge_that_a_key_would_give(
     ended = evenhand("check")
     assert ended.code == 2
     assert f"judge     {judge}   1 call" in ended.out
-    assert "'llm-rubric' has no model to judge: no key, so no default judge yet" in ended.err
-    assert "A key gives one. Or name one: `provider` in the assertion" in ended.err
+    assert ended.err.endswith("\n1 problem; nothing was sent\n")
+    by_default = f"outputs are judged by {judge}"
+    nobody = (
+        "'llm-rubric' has no model to judge: no key, so no default judge yet\n"
+        "  A key gives one. Or name one: `provider` in the assertion"
+    )
+    assert (nobody in ended.err) == (model == "echo")
+    assert (by_default in ended.err) == (model != "echo")
+    assert (f"there is no API key for {model}" in ended.err) == (model != "echo")
     assert "OPENAI_API_KEY" not in os.environ
     unknown = [{"assert": [{"type": "llm-rubric", "value": "kind"}, {"type": "classifier"}]}]
     (tmp_path / "promptfooconfig.json").write_text(json.dumps({**body, "tests": unknown}))

@@ -105,6 +105,10 @@ def plan_without_keys(
             except ConfigError as error:
                 plan, broken = None, error.problems
         if plan is not None and not broken:
+            if lent is models:  # the same keys give the models that nobody names, as the hints say
+                return plan, others
+            # What a lent key made of those would be told beside what to do about them.
+            plan.hints = hints
             return plan, [_by_default(one) if str(one) in nobody else one for one in problems]
     known = set(map(str, problems))
     more = [problem for problem in broken if str(problem) not in known]

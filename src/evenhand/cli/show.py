@@ -130,6 +130,12 @@ def show(
         if run is None or cell:
             raise
         file, cell = _case_of_latest(run, error), run
+    if calls and not (cell or verbose or as_json):
+        raise UsageError(
+            "--calls has no effect here",
+            hint=f"Name a cell: `evenhand show {shlex.quote(run or 'latest')} 1 --calls`; "
+            "for every trial, add -v or --json.",
+        )
     with RunFile.open(file) as whole:
         run_file = narrowed(whole, where, baseline)
         if cell and as_json:

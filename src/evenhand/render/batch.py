@@ -23,6 +23,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.words import (
+    calls_of,
     clip,
     count,
     counting,
@@ -250,7 +251,7 @@ class BatchReport(Run):
         if totals.calls:
             cost = self.spend().cost_usd
             parts += [
-                count(totals.calls, "call"),
+                calls_of(totals.calls, totals.cached),
                 spent(cost, scripted=self.meta.is_scripted),
             ]
         if self.meta.took_s is not None:

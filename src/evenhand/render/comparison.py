@@ -24,6 +24,7 @@ from evenhand.analysis.comparison.variants import (
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.trust.calibrated import JudgedRate
 from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED, stale_words, without_split
+from evenhand.core.wording.bounds import as_written, beside
 from evenhand.core.wording.ink import UNBOUND
 from evenhand.core.wording.words import (
     RESIDUE,
@@ -420,9 +421,14 @@ def _metric(result: Compared, pairs: Mapping[tuple[str, str], str], judged: Coll
     return f"{pairs[result.columns]} · {name}" if result.several else name
 
 
-def sized(result: Compared, size: float) -> str:
-    """A size without its sign, with its unit."""
+def sized(result: Compared, size: float, margin: float | None = None) -> str:
+    """A size without its sign, with its unit; in as many digits as tell on which side of the margin it is."""
     text = amount(result, size).lstrip("+-")
+    if margin is not None and math.isfinite(size):
+        unit = 100 if result.data.rates else 1
+        digits = len(text.partition(".")[2])
+        finer = beside(size * unit, margin * unit, digits=digits, form="f")
+        text = finer if len(finer) > len(text.replace(",", "")) else text
     return in_points(text) if result.data.rates else text
 
 
@@ -447,14 +453,17 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
         # The ends of the two-sided 90 % interval are those of the one-sided test at 5 %.
         low, high = result.data.interval(0.9)
         least = high if result.lower else -low
-        accepted = f"the margin is {sized(result, margin)}"
+        written = in_points(as_written(margin * 100)) if result.data.rates else as_written(margin)
+        accepted = f"the margin is {written}"
         if result.verdict == "undecided":
-            return f" (it may be {sized(result, least)} worse, one-sided, or not; {accepted})"
+            return (
+                f" (it may be {sized(result, least, margin)} worse, one-sided, or not; {accepted})"
+            )
         if result.verdict == "non-inferior":
             most = (
                 "no worse at all"
                 if least <= 0
-                else f"at most {sized(result, least)} worse, one-sided"
+                else f"at most {sized(result, least, margin)} worse, one-sided"
             )
             return f" ({most}; {accepted})"
         return f" ({accepted})"

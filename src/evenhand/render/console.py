@@ -18,6 +18,7 @@ from evenhand.core.remark import LONGEST_TITLE
 from evenhand.core.run import SHORT_ID, Totals, TrialResult
 from evenhand.core.wording.ink import NARROWEST, UNBOUND, Ink, width_of
 from evenhand.core.wording.words import (
+    calls_of,
     clip,
     count,
     counting,
@@ -336,8 +337,7 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
     spend = run.spend()
     parts: list[str] = []
     if totals.calls:
-        replayed = f", {totals.cached:,} replayed" if totals.cached else ""
-        parts.append(count(totals.calls, "call") + replayed)
+        parts.append(calls_of(totals.calls, totals.cached))
         if totals.tokens_in or totals.tokens_out:
             parts.append(tokens(totals.tokens_in, totals.tokens_out))
     if run.meta.finished_at is not None or not run.alive:

@@ -15,6 +15,7 @@ from evenhand.analysis.summaries.rates import (
     rate_texts,
     rates,
     scores,
+    unknown_notes,
 )
 from evenhand.core.record import Record
 from evenhand.core.run import Totals, is_of_pytest
@@ -78,7 +79,8 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
             texts = [name.text, *(column.texts[place] for column in table[1:])]
             marks = strip.texts[place] if strip else ""
             lines.append(_joined(table, widths, texts, marks))
-    return lines
+    notes = unknown_notes(text for column in fitting or () for text in column.texts)
+    return [*lines, *(line for note in notes for line in folded(note, width, "  "))]
 
 
 def _names(run: RunFile, grid: Grid, *, nested: bool) -> list[ListedName]:

@@ -244,9 +244,16 @@ def _place(where: str, width: int) -> str:
     return f"{clip(column, room)} · {case}"
 
 
+_REST = re.compile(r" \(and [\d,]+ more\)\Z")
+"""What is said at the end of a reason, of others."""
+
+
 def _indented(text: str, width: int, *, most: int) -> list[str]:
-    """The text in a few lines, cut where it is longer."""
+    """The text in a few lines, cut where it is longer, but for how many more there are."""
+    end = _REST.search(text)
+    rest = end[0] if end else ""
     lines = folded(clip(text, most * width), width, "      ")
     if len(lines) > most:
-        lines = [*lines[: most - 1], clip(f"{lines[most - 1]} {lines[most].strip()}", width)]
+        last = clip(f"{lines[most - 1]} {lines[most].strip()}", width - len(rest))
+        lines = [*lines[: most - 1], f"{last}{rest}"]
     return lines

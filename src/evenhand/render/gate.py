@@ -68,8 +68,11 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
     for result in gate.results:
         if result.compared is not None and result.compared.same_as:
             continue
-        name = " · ".join(filter(None, (labels.get(result.variant), safe(result.metric))))
-        line = f"{name}: {result.verdict}{_because(result)}"
+        metric = safe(result.metric)
+        if result.judged and result.compared is not None and not result.compared.data.rates:
+            metric += ", mean score"
+        name = " · ".join(filter(None, (labels.get(result.variant), metric)))
+        line = f"{name}: {result.verdict}{_because(result, gate.margin)}"
         text += _marked(result.verdict, line, paint, width, labels)
         if result.compared is not None and result.verdict in ("worse", "undecided"):
             for line in (*below(result.compared), *_uncertainty(result)):
@@ -133,14 +136,14 @@ def not_compared(verdicts: Sequence[GateVerdict]) -> str:
     return "nothing could be compared with the baseline"
 
 
-def _because(result: GateResult) -> str:
+def _because(result: GateResult, margin: float) -> str:
     compared = result.compared
     if compared is None or compared.difference_range is None or result.verdict == "nothing":
         return f" ({result.why})" if result.why else ""
     if result.why:
         moved = f"{_moved(result)} over " if compared.other_judge else ""
         return f" · {moved}{extent(compared)} ({result.why})"
-    return f" · {_moved(result)} over {extent(compared)}{_reason(result)}"
+    return f" · {_moved(result)} over {extent(compared)}{_reason(result, margin)}"
 
 
 def _moved(result: GateResult) -> str:
@@ -160,7 +163,7 @@ def _moved(result: GateResult) -> str:
     return f"{moved}{interval(compared)}"
 
 
-def _reason(result: GateResult) -> str:
+def _reason(result: GateResult, margin: float) -> str:
     compared = result.compared
     if result.why:
         return f" ({result.why})"
@@ -181,10 +184,10 @@ def _reason(result: GateResult) -> str:
         most = (
             "no worse at all"
             if least <= 0
-            else f"at most {sized(compared, least)} worse, one-sided"
+            else f"at most {sized(compared, least, margin)} worse, one-sided"
         )
         return f" ({most})"
-    reach = f"it may be {sized(compared, least)} worse, one-sided"
+    reach = f"it may be {sized(compared, least, margin)} worse, one-sided"
     if result.more is None:
         return f" ({reach}; more cases would hardly decide it)"
     # Of units that are all alike it isn't known how much others would differ.
@@ -250,8 +253,20 @@ def rounded(number: int) -> str:
     return f"{-(-number // step) * step:,}"
 
 
+def trials_run(gate: Gate | GateDocument) -> str:
+    """How many trials were run, and that some of them were still running when others had decided it."""
+    text = f"{gate.asked:,} of {count(gate.of, 'trial')} run"
+    stopping = gate.stopping
+    if stopping is None or not (stopping.stopped and stopping.looks):
+        return text
+    beyond = (gate.asked + gate.taken) * stopping.of > stopping.cases * gate.of
+    return (
+        f"{text}, with those in flight when it was decided: they change nothing" if beyond else text
+    )
+
+
 def _asked(gate: Gate) -> str:
-    parts = [f"{gate.asked:,} of {count(gate.of, 'trial')} run"]
+    parts = [trials_run(gate)]
     if gate.taken:
         parts.append(
             f"{gate.taken:,} taken from the baseline (same request, expectations, judges and code)"
@@ -267,7 +282,7 @@ def document(gate: Gate) -> dict[str, Any]:
             GateDocument,
             gate,
             schema=SCHEMA,
-            results=[_row(result) for result in gate.results],
+            results=[_row(result, gate.margin) for result in gate.results],
             stopped=gate.stopping is not None and gate.stopping.stopped,
             because=gate.because or None,
             notes=list(gate.notes),
@@ -277,7 +292,7 @@ def document(gate: Gate) -> dict[str, Any]:
     )
 
 
-def _row(result: GateResult) -> GateRow:
+def _row(result: GateResult, margin: float) -> GateRow:
     compared = result.compared
     row = GateRow(
         metric=result.metric,
@@ -326,6 +341,6 @@ def _row(result: GateResult) -> GateRow:
         unsettled=len(compared.unsettled),
         predicted=compared.predicted,
         explained=round(compared.helped, 4) if compared.predicted else None,
-        because=_reason(result).removeprefix(" (").removesuffix(")") or None,
+        because=_reason(result, margin).removeprefix(" (").removesuffix(")") or None,
         text=_moved(result),
     )

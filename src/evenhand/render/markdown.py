@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.analysis.summaries.rates import HEADS, rate_cells
+from evenhand.analysis.summaries.rates import HEADS, rate_cells, unknown_notes
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.run import RunMeta, Totals
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
+    calls_of,
     count,
     outcomes_of,
     put,
@@ -47,8 +48,8 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
     if totals.calls:
         cost = run.spend().cost_usd
         facts += [
-            count(totals.calls, "call"),
-            *([tokens(totals.tokens_in, totals.tokens_out)] if totals.tokens_in else []),
+            calls_of(totals.calls, totals.cached),
+            *([tokens(*both)] if any(both := (totals.tokens_in, totals.tokens_out)) else []),
             spent(cost, scripted=meta.is_scripted),
         ]
     lines = [f"## {_MARKS[word]} {code(meta.title)}", "", " · ".join(facts)]
@@ -86,9 +87,12 @@ def _when(meta: RunMeta) -> str:
 def _table(run: RunFile, grid: Grid) -> Iterator[str]:
     yield row(HEADS)
     yield row(["---"] + ["---:"] * (len(HEADS) - 1))
-    for name, *cells in rate_cells(run, grid.names):
+    rows = list(rate_cells(run, grid.names))
+    for name, *cells in rows:
         # GitHub divides cells at a bar even within a code span.
         yield row([code(name).replace("|", "\\|"), *cells])
+    for note in unknown_notes(cell for _, *cells in rows for cell in cells):
+        yield from ("", note)
 
 
 def _in_full(run: RunFile, totals: Totals) -> Iterator[str]:

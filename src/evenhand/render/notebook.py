@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from html import escape
 
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.analysis.summaries.rates import HEADS, rate_cells
+from evenhand.analysis.summaries.rates import HEADS, rate_cells, unknown_notes
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
-    count,
+    calls_of,
     outcomes_of,
     safe,
     seconds,
@@ -44,7 +44,7 @@ def _parts(run: RunFile) -> Iterator[str]:
     word = verdict_of(run, totals)
     facts = outcomes_of(totals, meta.planned)
     if totals.calls:
-        facts.append(count(totals.calls, "call"))
+        facts.append(calls_of(totals.calls, totals.cached))
         if totals.tokens_in or totals.tokens_out:
             facts.append(tokens(totals.tokens_in, totals.tokens_out))
         cost = run.spend().cost_usd
@@ -74,11 +74,14 @@ def _table(run: RunFile, grid: Grid) -> Iterator[str]:
     yield "<table><thead><tr>"
     yield from (f"<th>{head}</th>" for head in HEADS)
     yield "</tr></thead><tbody>"
-    for name, *cells in rate_cells(run, grid.names):
+    rows = list(rate_cells(run, grid.names))
+    for name, *cells in rows:
         yield f'<tr><th style="text-align:left">{_text(name)}</th>'
         yield from (f"<td>{_text(cell)}</td>" for cell in cells)
         yield "</tr>"
     yield "</tbody></table>"
+    for note in unknown_notes(cell for _, *cells in rows for cell in cells):
+        yield f"<p>{_text(note)}</p>"
 
 
 def _block(lines: list[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import time
 from typing import Protocol, TextIO, cast
 
 from evenhand.core.run import ProgressSnapshot
-from evenhand.core.wording.ink import is_dumb, is_plain
+from evenhand.core.wording.ink import NARROWEST, is_dumb, is_plain, width_of
 from evenhand.core.wording.words import (
     clip,
     columns,
@@ -44,6 +44,7 @@ class Progress:
 
     def __init__(self, out: TextIO, live: bool) -> None:
         self._out = out
+        self._on_terminal = live
         self._live = live and not is_dumb()
         self._color = self._live and not is_plain()
         self._drawn_at = 0.0
@@ -55,7 +56,7 @@ class Progress:
 
     def start(self, title: str) -> None:
         """Says what is about to run."""
-        lines = folded(safe(title), self._width(), "", "  ") if self._live else [safe(title)]
+        lines = self._folded(safe(title))
         put_quietly(self._out, "\n".join(lines) + "\n")
 
     def update(self, now: ProgressSnapshot) -> None:
@@ -77,7 +78,8 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Says something that should be known at once, above the line that rewrites itself."""
-        put_quietly(self._out, f"{_CLEAR if self._drawn else ''}evenhand: {safe(text)}\n")
+        lines = self._folded(f"evenhand: {safe(text)}")
+        put_quietly(self._out, (_CLEAR if self._drawn else "") + "\n".join(lines) + "\n")
         if self._drawn and self._last is not None:
             self._draw(self._last)
 
@@ -115,12 +117,20 @@ class Progress:
 
     def _log(self, now: ProgressSnapshot, clock: float) -> None:
         self._logged_at, self._logged_share, self._shown = clock, _share(now), now
-        put_quietly(self._out, line(now, bar=False) + "\n")
+        put_quietly(self._out, "\n".join(self._folded(line(now, bar=False))) + "\n")
+
+    def _folded(self, text: str) -> list[str]:
+        """The text in lines that a terminal holds; in a log, where somebody looks for it, in one piece."""
+        return folded(text, self._width(), "", "  ", whole=True) if self._on_terminal else [text]
 
     def _width(self) -> int:
         try:
-            return max(40, os.get_terminal_size(self._out.fileno()).columns)
+            there = os.get_terminal_size(self._out.fileno()).columns
         except (OSError, ValueError):
+            there = 0
+        try:
+            return max(NARROWEST, min(width_of(self._out), there or 80))
+        except ValueError:  # it was closed
             return 80
 
 

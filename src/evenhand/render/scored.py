@@ -11,7 +11,16 @@ from typing import Any
 from evenhand.analysis.summaries.frames import Framed, Kinds, Table
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
-from evenhand.core.wording.words import clip, count, money, rounded, safe, tokens, unlike_whole
+from evenhand.core.wording.words import (
+    calls_of,
+    clip,
+    count,
+    money,
+    rounded,
+    safe,
+    tokens,
+    unlike_whole,
+)
 from evenhand.scorers.metric import overall, overall_of
 
 METRICS: Kinds = {
@@ -220,7 +229,7 @@ def _last_line(scored: Scored) -> str:
     if scored.errors:
         parts.append(count(len(scored.errors), "error"))
     if scored.calls:
-        parts.append(count(scored.calls, "call"))
+        parts.append(calls_of(scored.calls, scored.cached))
         if scored.tokens_in is not None:
             parts.append(tokens(scored.tokens_in, scored.tokens_out or 0))
         parts.append("price unknown" if scored.cost_usd is None else money(scored.cost_usd))

@@ -173,7 +173,7 @@ def classification_lines(run: RunFile, names: Sequence[str], width: int) -> list
         head = f"{name}labels expected (down) and answered (across)"
         if one.errors:
             head += f"; {count(one.errors, 'trial')} in error may have been answered with any"
-        lines += [*([""] if lines else []), clip(f"  {head}", width), *_table(one, width)]
+        lines += [*([""] if lines else []), *folded(head, width, "  "), *_table(one, width)]
         every = sum(len(each.labels) for each in matrices)
         lines += folded(_worth_of(one, qs, every), width, "  ")
     return lines
@@ -220,44 +220,95 @@ def _worth_of(one: LabelMatrix, qs: Mapping[str, float], every: int) -> str:
 
 
 def _table(one: LabelMatrix, width: int) -> list[str]:
-    labels = one.labels
-    listed = labels[:MOST_LABELS]
-    across = one.answers
-    rows = [
-        [
-            clip(safe(label), LABEL_NAME),
-            _share(one.recall[label].share),
-            _share(one.precision[label].share),
-        ]
-        for label in listed
-    ]
-    counts = [[f"{one.matrix[label, other]:,}" for other in across] for label in listed]
-    heads = [_named(other, 10) for other in across]
-    cells = [[row[0], *numbers, *row[1:]] for row, numbers in zip(rows, counts, strict=True)]
-    table = [["", *heads, "recall", "precision"], *cells]
-    wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
-    # Too wide for the terminal: the mistakes in words in place of a column for each label.
-    if len(across) > COUNTED or sum(wide) + 3 * len(wide) > width:
-        mistakes = [_mistakes(one, label) for label in listed]
-        table = [["", "recall", "precision", "answered instead"]]
-        table += [[*row, instead] for row, instead in zip(rows, mistakes, strict=True)]
-        wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = [
-        clip("  " + "   ".join(padded(cell, wide[i]) for i, cell in enumerate(row)).rstrip(), width)
-        for row in table
-    ]
-    if len(labels) > len(listed):
-        lines.append(f"  … and {count(len(labels) - len(listed), 'label')} more, in --json")
+    listed = one.labels[:MOST_LABELS]
+    lines = _in_words(one, listed, width)
+    if len(one.answers) <= COUNTED:
+        forms = (_counted_by_name, _counted_by_number, _counted_above_shares)
+        tables = (form(one, listed) for form in forms)
+        lines = next((each for each in tables if max(map(columns, each)) <= width), lines)
+    if len(one.labels) > len(listed):
+        lines.append(f"  … and {count(len(one.labels) - len(listed), 'label')} more, in --json")
     return lines
 
 
-def _mistakes(one: LabelMatrix, label: str) -> str:
+def _counted_by_name(one: LabelMatrix, listed: Sequence[str]) -> list[str]:
+    """A column for each answer, with what it is called above it, and the shares beside them."""
+    heads = ["", *(_named(answer) for answer in one.answers), *_SHARES]
+    rows = [[_named(label), *_counts(one, label), *_shares(one, label)] for label in listed]
+    return _lines([heads, *rows], "   ")
+
+
+def _counted_by_number(one: LabelMatrix, listed: Sequence[str]) -> list[str]:
+    """A column for each answer, with the number of its row above it, and the shares beside them."""
+    rows = [[*_numbered(one, label), *_shares(one, label)] for label in listed]
+    return _lines([[*_numbers(one), *_SHARES], *rows], _GAP)
+
+
+def _counted_above_shares(one: LabelMatrix, listed: Sequence[str]) -> list[str]:
+    """A column for each answer, with the number of its row above it, and the shares in a table of their own."""
+    shares = [[_named(label), *_shares(one, label)] for label in listed]
+    counts = _lines([_numbers(one), *(_numbered(one, label) for label in listed)], _GAP)
+    return [*counts, *_lines([["", *_SHARES], *shares], _GAP)]
+
+
+def _in_words(one: LabelMatrix, listed: Sequence[str], width: int) -> list[str]:
+    """The shares, and behind or below those of each label what was answered instead, in as many lines as it takes."""
+    rows = [["", *_SHARES], *([_named(label), *_shares(one, label)] for label in listed)]
+    table = _lines(rows, "   ")
+    wide = max(map(columns, table))
+    start = " " * (wide + 3)
+    beside = width - len(start) >= LABEL_NAME + len(" 100,")
+    lines = [f"{padded(table[0], len(start))}answered instead" if beside else table[0]]
+    lines = lines if wide <= width else []
+    for label, row, line in zip(listed, rows[1:], table[1:], strict=True):
+        mistakes = _mistakes(one, label)
+        text = ", ".join(mistakes)
+        if beside:
+            folds = folded(text, width, padded(line, len(start)), start, names=mistakes)
+            lines += [each.rstrip() for each in folds]
+            continue
+        if wide <= width:
+            lines.append(line)
+        else:
+            shares = (f"{name} {share}" for name, share in zip(_SHARES, row[1:], strict=True))
+            lines += [f"  {row[0]}", *folded(" · ".join(shares), width, "    ")]
+        lines += folded(f"instead: {text}", width, "    ", names=mistakes) if text else []
+    return lines
+
+
+_SHARES = ("recall", "precision")
+
+
+def _shares(one: LabelMatrix, label: str) -> list[str]:
+    return [_share(one.recall[label].share), _share(one.precision[label].share)]
+
+
+def _counts(one: LabelMatrix, label: str) -> list[str]:
+    return [f"{one.matrix[label, answer]:,}" for answer in one.answers]
+
+
+def _numbers(one: LabelMatrix) -> list[str]:
+    """The heads of a table of counts: the number of the row that has the answer's name; no label is in no row."""
+    return ["", *(_named(a) if a is None else f"{i}" for i, a in enumerate(one.answers, 1))]
+
+
+def _numbered(one: LabelMatrix, label: str) -> list[str]:
+    return [f"{one.answers.index(label) + 1} {_named(label)}", *_counts(one, label)]
+
+
+def _lines(rows: Sequence[Sequence[str]], gap: str) -> list[str]:
+    """A table's rows, in each the cells below one another."""
+    wide = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    return ["  " + gap.join(map(padded, row, wide)).rstrip() for row in rows]
+
+
+def _mistakes(one: LabelMatrix, label: str) -> list[str]:
     confusions = [(n, _named(a)) for (e, a), n in one.matrix.items() if e == label and a != label]
-    return ", ".join(f"{name} {n:,}" for n, name in sorted(confusions, key=lambda x: (-x[0], x[1])))
+    return [f"{name} {n:,}" for n, name in sorted(confusions, key=lambda x: (-x[0], x[1]))]
 
 
-def _named(answered: str | None, width: int = LABEL_NAME) -> str:
-    return NO_LABEL if answered is None else clip(safe(answered), width)
+def _named(answered: str | None) -> str:
+    return NO_LABEL if answered is None else clip(safe(answered), LABEL_NAME)
 
 
 def _share(share: Share | None) -> str:

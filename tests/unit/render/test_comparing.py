@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -359,6 +360,33 @@ async def test_less_may_be_better(runs: Pair):
     known = {"metrics": [{"name": "faithfulness", "best": "low", "counted": True}]}
     told = await runs(scored([0.1] * 40), scored([0.4] * 40), config=known)
     assert compare(*told, metric="faithfulness").verdict == "worse"
+
+
+@pytest.mark.parametrize("rates", [True, False])
+async def test_what_a_run_may_be_worse_by_is_never_on_the_wrong_side_of_the_margin(
+    runs: Pair, rates: bool
+):
+    """However close it is to it; and the margin is written as it was chosen."""
+    both = [i not in lost for lost in (range(3), range(2, 6)) for i in range(80)]
+    sides = (both[:80], both[80:])
+    if rates:
+        pair = await runs(*map(passes, sides))
+    else:
+        pair = await runs(
+            *(scored([0.9 - 0.3 * (not ok) for ok in side], scale=(0, 1)) for side in sides)
+        )
+    metric = "passed" if rates else "faithfulness"
+    (found,) = compare(*pair, metric=metric, margin=0.9).results
+    at_worst = -found.data.interval(0.9)[0]
+    for factor in (0.9, 0.999, 0.99999, 1.00001, 1.001, 1.1):
+        margin = at_worst * factor
+        compared = compare(*pair, metric=metric, margin=margin)
+        pattern = r"([\d.]+)(?: points?)? worse, one-sided.*the margin is ([\d.]+)"
+        ((least, written),) = re.findall(pattern, " ".join(str(compared).split()))
+        assert float(written) == pytest.approx(margin * (100 if rates else 1), rel=1e-9)
+        assert compared.verdict == ("non-inferior" if factor > 1 else "undecided")
+        assert (float(least) < float(written)) == (factor > 1)
+        assert float(least) != float(written)
 
 
 async def test_a_margin_says_what_is_accepted(runs: Pair):

@@ -253,6 +253,18 @@ async def test_a_failed_trial_tells_its_first_failed_expectation(make_run: Make)
     assert "✗ case 3   no reason given" in text
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("reason", ["the answer names no day " * 12, "x" * 300, "y" * 90])
+async def test_a_reason_that_is_cut_still_says_how_many_more_failed(
+    make_run: Make, width: int, reason: str
+) -> None:
+    """However long it is, and however narrow the terminal."""
+    outcomes = [Outcome(f"contains {name}", "fail", 0.0, reason) for name in "abc"]
+    text = shown(await make_run([result(0, ok=False, outcomes=tuple(outcomes))]), width=width)
+    assert " (and 2 more)" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= width
+
+
 async def test_what_did_not_apply_takes_no_part(make_run: Make) -> None:
     """It is neither passed nor failed, and it is counted."""
     trials = [result(0), result(1)]

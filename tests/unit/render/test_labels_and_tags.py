@@ -141,6 +141,46 @@ def test_the_report_and_the_document_have_labels_and_tags(run_of_labels: Run) ->
     assert (told["verdict"], told["requirements"][0]["metric"]) == ("passed", "label")
 
 
+LABELS = ["account deletion", "billing", "refund request", "shipping delay", "something else"]
+LABELS += ["technical problem", "gift card", "opening hours", "invoice address", "wrong colour"]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+@pytest.mark.parametrize("number", [2, 6, 10])
+def test_a_confusion_matrix_has_all_that_was_answered_instead_at_any_width(
+    width: int, number: int
+) -> None:
+    """As a column for each answer where there is room; no line is cut, or longer than the terminal."""
+    labels = LABELS[:number]
+    answers = [labels[i // 3 % number] if i % 7 else "banana" for i in range(10 * number)]
+    rows = [
+        {"id": f"c{i}", "expected": labels[i % number], "answer": answer}
+        for i, answer in enumerate(answers)
+    ]
+    evals = EvalSet("routing", data=rows)
+
+    @evals.eval
+    def route(case, expect) -> None:
+        expect(case.vars["answer"], Label(case.expected))
+
+    file = run(evals).file
+    (one,) = classified(file)
+    lines = classification_lines(file, ["route"], width)
+    text = " ".join(" ".join(lines).split())
+    assert "…" not in text
+    assert max(map(len, lines)) <= width
+    if "instead" in text:
+        assert number > 2 or width == 40
+        mistakes = [(a or "(no label)", n) for (e, a), n in one.matrix.items() if e != a]
+        assert all(f"{answer} {n}" in text for answer, n in mistakes)
+        return
+    for place, label in enumerate(one.labels, 1):
+        counts = " ".join(str(one.matrix[label, answer]) for answer in one.answers)
+        assert f"{label} {counts}" in text
+        numbered = text.startswith("labels expected (down) and answered (across) 1 2")
+        assert (f"{place} {label} {counts}" in text) == numbered
+
+
 def test_a_tag_of_all_cases_is_no_slice() -> None:
     """It would say what the table says."""
     evals = EvalSet("one", data=[{"id": str(i), "tags": ["all"]} for i in range(3)])

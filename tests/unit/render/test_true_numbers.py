@@ -24,6 +24,8 @@ from evenhand.render.calibration_text import difference_words
 from evenhand.render.console import show
 from evenhand.render.document import document_head
 from evenhand.render.export import export
+from evenhand.render.markdown import write_markdown
+from evenhand.render.notebook import html
 from evenhand.render.outcome import outcome_lines
 from evenhand.render.requirements import requirement_lines
 from evenhand.stats.correction import Estimate
@@ -183,6 +185,24 @@ class TestScores:
         (mean,) = scores(await make_run(scored([2e-4, 2e-4], (0, 5))))
         assert mean_cell(mean).startswith("0.0002 ")
 
+    @pytest.mark.parametrize("form", ["console", "markdown", "notebook"])
+    async def test_an_unknown_interval_is_explained_only_where_there_is_one(
+        self, make_run: Make, form: str
+    ):
+        def text(run: RunFile) -> str:
+            if form == "notebook":
+                return html(run)
+            out = io.StringIO()
+            if form == "markdown":
+                write_markdown(run, out)
+            else:
+                show(run, out, width=60)
+            return out.getvalue()
+
+        unknown = " ".join(text(await make_run(scored([104.0, 107.0]))).split())
+        assert "±?: how far off the mean may be is not known" in unknown
+        assert "±?" not in text(await make_run(scored([4.0, 5.0], (0, 5))))
+
     def test_what_floats_leave_is_nothing(self):
         assert [hundredths(x) for x in (-1e-17, 0.1 + 0.2 - 0.3, 1 - 1e-15)] == ["0.00"] * 2 + [
             "1.00"
@@ -276,3 +296,15 @@ class TestWords:
         """Of those in error some have no answer that could be counted."""
         run = await make_run([result(0, answer=AnswerDetails(refused=True)), result(1, ok=None)])
         assert "! the answer of 1 of 2 trials was refused" in printed(run)
+
+
+@pytest.mark.parametrize("kind", ["console", "markdown", "notebook"])
+async def test_every_report_says_how_many_of_the_calls_were_replayed(make_run: Make, kind: str):
+    """And what tokens came back, where none are known to have been sent."""
+    each = [result(i, calls=2, cached=int(i == 0), tokens_out=3) for i in range(10)]
+    run, out = await make_run(each), io.StringIO()
+    if kind == "notebook":
+        out.write(html(run))
+    else:
+        (show if kind == "console" else write_markdown)(run, out)
+    assert "· 20 calls, 1 replayed · 0 → 30 tokens ·" in " ".join(out.getvalue().split())

@@ -60,6 +60,7 @@ class GateResult(Record, frozen=True, kw_only=True):
         advice: What would decide it at the least cost; None where more cases are no advice.
         at_worst: How much worse it may be, at the level of the test: more than the margin unless it is not worse.
             None where nothing was tested.
+        judged: Whether a judge gives it, so that it has pass rates beside its mean score.
         where: The file and line that its eval stands in, `path:line`; empty where that is not known.
         places: By case the place in the plan of its first trial that failed, or else of its first error, or else of
             its first trial.
@@ -74,6 +75,7 @@ class GateResult(Record, frozen=True, kw_only=True):
     more: int | None = None
     advice: Advice | None = None
     at_worst: float | None = None
+    judged: bool = False
     where: str = ""
     places: Mapping[str, int] = field(default_factory=dict[str, int])
     failed: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -120,7 +120,10 @@ def gate(
             f"{cached:,} of {count(totals.calls, 'answer')} {where}:"
             f" where the baseline has the same ones, nothing can differ{anew}"
         )
-    notes = [*judge_notes(run, {one.metric for one in results}), *notes]
+    judges, damage = _judged_rates(run)
+    notes = [*damage, *_judge_notes(judges, {one.metric for one in results}), *notes]
+    by_judges = {rate.metric for rate in judges}
+    results = [replace(one, judged=one.metric in by_judges) for one in results]
     results = list(with_advice(results, columns, run))
     results = [_explained(one, run) for one in results]
     if not metrics:
@@ -361,17 +364,21 @@ _OF_ALL = frozenset({PASSED, "score"})
 _NAMED = 3
 
 
-def judge_notes(run: RunFile, metrics: Collection[str]) -> Iterator[str]:
+def _judged_rates(run: RunFile) -> tuple[list[JudgedRate], list[str]]:
+    """What judges passed, and a line that says why it is not known."""
+    try:
+        return list(judged_rates(run)), []
+    except UsageError as error:  # a damaged calibration
+        return [], [f"! {safe(in_one_line(str(error)))}"]
+
+
+def _judge_notes(rates: Iterable[JudgedRate], metrics: Collection[str]) -> Iterator[str]:
     """A line for each judge and lack, as `run` and `compare` report them."""
     lacks: dict[tuple[str, str], dict[str, None]] = {}
-    try:
-        for rate in judged_rates(run):
-            lack = _lack(rate)
-            if lack and (rate.metric in metrics or not _OF_ALL.isdisjoint(metrics)):
-                lacks.setdefault((rate.model, lack), {})[rate.metric] = None
-    except UsageError as error:  # a damaged calibration
-        yield f"! {safe(in_one_line(str(error)))}"
-        return
+    for rate in rates:
+        lack = _lack(rate)
+        if lack and (rate.metric in metrics or not _OF_ALL.isdisjoint(metrics)):
+            lacks.setdefault((rate.model, lack), {})[rate.metric] = None
     for (model, lack), names in lacks.items():
         listed = ", ".join(map(safe, [*names][:_NAMED]))
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""

@@ -357,7 +357,7 @@ class Mean(Record, frozen=True):
         text = text or partial(hundredths, digits=digits)
         least, most = map(text, self.ends or (self.value, self.value))
         if self.ends and math.isnan(self.ends[0]):
-            return f"{text(self.value)} ±?"
+            return f"{text(self.value)} {UNKNOWN}"
         mean = most if least == most else f"{least}–{most}"
         if self.low is None or self.high is None:
             return mean + unknown
@@ -366,8 +366,21 @@ class Mean(Record, frozen=True):
         return f"{mean} ±{text(self.high - self.value)}"
 
 
+UNKNOWN = "±?"
+"""Stands behind a mean in the place of an interval that nobody knows."""
+
+
+def unknown_notes(cells: Iterable[str]) -> list[str]:
+    """What the sign for an unknown interval means, where a table has it in one of these cells."""
+    note = (
+        f"{UNKNOWN}: how far off the mean may be is not known: nor is the metric's scale, and cases are "
+        "few, all alike or in error"
+    )
+    return [note] if any(cell.endswith(UNKNOWN) for cell in cells) else []
+
+
 def mean_cell(
-    mean: Mean | None, text: Callable[[float], str] | None = None, unknown: str = " ±?"
+    mean: Mean | None, text: Callable[[float], str] | None = None, unknown: str = f" {UNKNOWN}"
 ) -> str:
     """A mean for a table; a dash for none. Arguments as `Mean.cell` has them."""
     return "–" if mean is None else mean.cell(text, unknown)

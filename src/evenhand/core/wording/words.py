@@ -388,6 +388,15 @@ def outcomes_of(totals: Totals, planned: int) -> list[str]:
     return parts
 
 
+def calls_of(calls: int, cached: int) -> str:
+    """How many calls there were, and how many of them were answered without being sent.
+
+    >>> calls_of(20, 1), calls_of(1, 0)
+    ('20 calls, 1 replayed', '1 call')
+    """
+    return count(calls, "call") + (f", {cached:,} replayed" if cached else "")
+
+
 def counting(totals: Totals) -> int:
     """How many trials are in a pass rate: those that passed, failed or are in error."""
     return totals.passed + totals.failed + totals.errors

@@ -274,7 +274,8 @@ class FolderModels:
         for variable, id_ in DEFAULT_JUDGES.get(task, ()):
             if self._config.env.get(variable):
                 what = "outputs are judged" if task == "generate" else f"{_TASKS[task]} are made"
-                hint = "Name the model you trust in defaultTest.options.provider."
+                name = "" if task == "generate" else f": {{{_KEY_OF_TASK[task]}: …}}"
+                hint = f"Name the model you trust in defaultTest.options.provider{name}."
                 self._findings.hint(place, f"{what} by {id_}", hint)
                 config = {"temperature": 0} if task == "generate" else {}
                 return self._roster.make(id_, config=config)

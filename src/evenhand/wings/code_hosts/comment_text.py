@@ -19,7 +19,7 @@ from evenhand.analysis.gates.gate_results import GateVerdict
 from evenhand.core.record import Record
 from evenhand.core.scripted import SCRIPTED
 from evenhand.core.wording.words import clip, count, percent, safe, spent
-from evenhand.render.gate import MARKS, not_compared
+from evenhand.render.gate import MARKS, not_compared, trials_run
 from evenhand.render.markdown import code, row
 
 LONGEST = 60_000
@@ -186,7 +186,7 @@ def _level(one: GateRow, value: float | None) -> str:
 def _facts(gate: GateDocument, links: CommentLinks) -> Iterator[str]:
     """What was asked and spent, and where there is more."""
     if gate.of:
-        yield f"{gate.asked:,} of {count(gate.of, 'trial')} run"
+        yield trials_run(gate)
     if gate.stopping and gate.stopping.stopped:
         far = f"stopped after {gate.stopping.cases:,} of {count(gate.stopping.of, 'case')}"
         of_sample = gate.stopping.sampled and not gate.stopping.looks

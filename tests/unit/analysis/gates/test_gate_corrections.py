@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +77,26 @@ async def test_at_worst_is_the_end_on_the_side_of_worse(make_run: Make, tmp_path
         assert abs(least + most) > 0.05
         assert found.at_worst == pytest.approx(most if lower else -least)
         assert (found.compared.low, found.compared.high) == found.compared.data.interval(0.95)
+
+
+@pytest.mark.parametrize("values", [(1.0, 0.0), (0.9, 0.7)])
+async def test_what_a_result_may_be_worse_by_is_never_on_the_wrong_side_of_the_margin(
+    make_run: Make, tmp_path: Path, values: tuple[float, float]
+) -> None:
+    """However close it is: in so many digits, in the report and in the document."""
+    baseline = await against(make_run, tmp_path, measured(range(1), 60, 1, values))
+    now = await a_run(make_run, measured(range(1, 6), 60, 1, values))
+    (wide,) = gate(baseline, now, 0.3, metrics=["m0"]).results
+    assert wide.at_worst is not None
+    for factor in (0.9, 0.99, 0.999, 0.99999, 1.00001, 1.001, 1.01, 1.1):
+        margin = wide.at_worst * factor
+        result = gate(baseline, now, margin, metrics=["m0"])
+        (row,) = document(result)["results"]
+        (size,) = re.findall(r"(?:at most|it may be) ([\d.]+)(?: points?)? worse", row["because"])
+        assert f" {size} " in " ".join(lines(result))
+        least = float(size) / (100 if "point" in row["because"] else 1)
+        assert (least < margin) == (row["verdict"] == "not worse") == (factor > 1)
+        assert (least > margin) == (row["verdict"] == "undecided")
 
 
 async def test_all_cases_after_a_look_are_tested_at_what_is_left(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
 from tests.runs import Make
 from tests.unit.analysis.gates.test_gate_verdict import against
 from tests.unit.render.test_judge_trust import judge_call, judged, label
@@ -74,3 +75,23 @@ async def test_of_labels_of_other_cases_a_gate_says_what_reports_say(
     assert "! prose, judged by judge-1: calibration is stale: other cases" in lines(
         gate(baseline, run, 0.3)
     )
+
+
+async def test_a_judged_metric_that_is_compared_by_its_scores_says_so(
+    make_run: Make, tmp_path: Path
+):
+    """It has pass rates by the judge, too, which are other numbers; a pass rate has a unit."""
+    scores = [
+        replace(
+            one,
+            outcomes=tuple(replace(o, score=0.6, scale=(0.0, 1.0)) for o in one.outcomes),
+            named_scores={"prose": 0.6 + i % 2 / 10},
+        )
+        for i, one in enumerate(verdicts(40))
+    ]
+    baseline = await against(make_run, tmp_path, scores)
+    result = gate(baseline, await make_run(scores, ONE, calls=[judge_call()]), 0.3)
+    text = "\n".join(lines(result))
+    assert "✓ prose, mean score: not worse · 0.0" in text
+    assert "✓ passed: not worse · 0 points" in text
+    assert [row["metric"] for row in document(result)["results"]] == ["passed", "prose"]

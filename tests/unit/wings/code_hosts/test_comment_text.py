@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec import convert
 from msgspec.structs import replace
 
 from evenhand.analysis.gates.gate_document import GateChange, GateDocument, GateRow
-from evenhand.analysis.gates.gate_results import Stopping
+from evenhand.analysis.gates.gate_results import Gate, Stopping
 from evenhand.core.scripted import SCRIPTED
+from evenhand.render.gate import document, lines
 from evenhand.wings.code_hosts.comment_text import (
     LONGEST,
     CommentLinks,
@@ -212,6 +214,26 @@ def test_a_gate_that_stopped_early_says_after_how_many_cases():
     stopped = replace(document, stopping=Stopping(stopped=True, cases=94, of=500))
     assert "stopped after 94 of 500 cases: decided" in markdown(stopped)
     assert "stopped after" not in markdown(document)
+
+
+@pytest.mark.parametrize(
+    ("asked", "taken", "in_flight"),
+    [(90, 0, False), (80, 10, False), (91, 0, True), (40, 60, True)],
+)
+def test_trials_that_a_gate_stopped_too_late_for_are_explained(
+    asked: int, taken: int, in_flight: bool
+):
+    """In the comment and on the terminal: more were run than the verdict goes by."""
+    stopping = Stopping(stopped=True, cases=30, of=60, looks=10)
+    came_to = Gate(
+        results=(), margin=0.05, asked=asked, taken=taken, of=180, cost_usd=0.0, stopping=stopping
+    )
+    said = f"{asked} of 180 trials run"
+    said += ", with those in flight when it was decided: they change nothing" if in_flight else " ·"
+    texts = (markdown(convert(document(came_to), GateDocument)), "\n".join(lines(came_to)))
+    for text in texts:
+        assert said in text
+        assert "stopped after 30 of 60 cases" in text
 
 
 def test_a_gate_of_a_sample_says_how_many_cases_were_run_and_how_many_it_is_about():
