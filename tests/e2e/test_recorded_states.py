@@ -67,6 +67,7 @@ class Vendor(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         self.posted: Any = None
+        self.status = 200
         self.got: list[Any] = []
         self.seen: list[str] = []
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -91,8 +92,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.seen.append(method)
         streams = isinstance(answer, bytes)
         body = answer if streams else json.dumps(answer).encode()
-        self.send_response(200)
-        kind = "text/event-stream" if streams else "application/json"
+        self.send_response(self.server.status)
+        events = streams and answer.startswith((b"data", b"event"))
+        kind = "text/event-stream" if events else "application/json"
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -163,6 +165,11 @@ STATES: list[tuple[str, Any, str]] = [
     ),
     ("chat", chat("stop", None), "error"),
     ("chat", chat("network_error"), "error"),
+    *(("chat", {**chat("stop"), "choices": choices}, "error") for choices in ([], None)),
+    *(
+        (kind, {"error": {"message": "busy"}}, "error")
+        for kind in ("chat", "messages", "responses")
+    ),
     *(
         ("messages", message(reason), "pass")
         for reason in ("end_turn", "max_tokens", "stop_sequence", "refusal")
@@ -211,6 +218,60 @@ def test_an_application_gets_every_state_as_it_gets_it_without_a_run(
     if outcome == "error":
         assert trial.error is not None
         assert trial.error.slug == "bad-reply"
+
+
+NAN = json.dumps({**chat("stop"), "usage": {"prompt_tokens": float("nan")}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [(201, chat("stop")), (203, chat("stop")), (200, b"\xef\xbb\xbf" + NAN), (200, NAN)],
+    ids=["201", "203", "byte order mark", "not a number"],
+)
+def test_an_answer_in_an_unusual_form_is_paid_for_once_and_replayed(
+    status: int, answer: Any, vendor: Vendor, settle: Callable[..., Run], tmp_path: Path
+):
+    """What an SDK reads is an answer, and not asked for again and again; a replay comes to the same."""
+    vendor.status, vendor.posted = status, answer
+    evals = EvalSet("unusual")
+
+    @evals.eval
+    async def answers(expect: Any) -> None:
+        client = gpt(vendor, http_client=recorded())
+        reply = await client.chat.completions.create(
+            model="gpt-x", messages=[{"role": "user", "content": "hi"}]
+        )
+        expect(reply.choices[0].message.content == "Half", "is given")
+
+    first, again = (settle(evals, cassette=tmp_path / "unusual.cassette") for _ in range(2))
+    assert vendor.seen == ["POST"]
+    assert [[t.outcome for t in result.trials()] for result in (first, again)] == [["pass"]] * 2
+    assert [trial.cost_usd for trial in first.trials()] == [None]  # nobody said what it cost
+
+
+@pytest.mark.parametrize("status", [401, 404, 409, 413])
+def test_an_application_is_given_an_error_in_a_replay_as_it_was_given_it_live(
+    status: int, vendor: Vendor, settle: Callable[..., Run], tmp_path: Path
+):
+    """Status and body: it may ask another model after one error and not after another."""
+    vendor.status, vendor.posted = status, {"error": {"message": "not so", "code": "c"}}
+    evals = EvalSet("refused")
+    errors: list[Any] = []
+
+    @evals.eval
+    async def answers(expect: Any) -> str:
+        try:
+            await ask(vendor, "chat", recorded())
+        except openai.APIStatusError as error:
+            errors.append((type(error), error.status_code, error.body, error.code))
+        expect(len(errors) > 0, "is caught")
+        return "fallen back"
+
+    for _ in range(2):
+        settle(evals, cassette=tmp_path / "refused.cassette")
+    assert errors[0][1] == status
+    assert errors[0] == errors[1]
+    assert vendor.seen == ["POST"]
 
 
 def test_what_is_made_in_the_background_is_recorded_when_it_is_there(

@@ -185,7 +185,7 @@ class CallEnd(Record, frozen=True):
     """What became of a call: an answer, or the error that ended the last attempt.
 
     Attributes:
-        body: The raw answer; empty for an error.
+        body: The raw answer. Of an error, what an application was given, packed by `engine.call_ends`; else empty.
         attempts: How many times it was sent.
         wasted: Attempts that failed and may have been charged for all the same.
         error: The slug of the error, empty for an answer.

@@ -61,7 +61,7 @@ from evenhand.engine.backing import (
 )
 from evenhand.engine.budget import NOTHING, Reservation, asked_with
 from evenhand.engine.call_context import Flight, Strangers, add_asked
-from evenhand.engine.call_ends import ended, worth_keeping
+from evenhand.engine.call_ends import ended, failed, worth_keeping
 from evenhand.engine.outcome import answer_in
 from evenhand.engine.pace import Permit
 from evenhand.engine.replay.answering import Replay, recorded_error
@@ -375,7 +375,8 @@ class CallDesk:
             await self._journal.end(attempt.call, end)
         except (ProviderError, BudgetStop) as error:
             if attempt.call is not None:
-                await self._journal.end(attempt.call, _failed(error, attempt.made, attempt.wasted))
+                end = failed(error, attempts=attempt.made, wasted=attempt.wasted)
+                await self._journal.end(attempt.call, end)
             raise
         except asyncio.CancelledError:
             if attempt.call is not None and reply is None and not attempt.under_way:
@@ -574,14 +575,3 @@ def _broken(provider: Provider, error: Exception) -> ProviderError:
     """What to say of a provider that raised something that it may not. Not tried again: it would cost again."""
     message = f"{provider.id} failed on an answer or a request: {first_line(error)}"
     return ProviderError(message, billed=None)
-
-
-def _failed(error: ProviderError | BudgetStop, attempts: int, wasted: int) -> CallEnd:
-    return CallEnd(
-        body=b"",
-        origin="provider",
-        attempts=attempts,
-        wasted=wasted,
-        error=error.slug,
-        message=error.message,
-    )

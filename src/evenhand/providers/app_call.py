@@ -10,8 +10,10 @@ as it came. So a run that replays sends nothing, and one with a budget nothing t
 
 from __future__ import annotations
 
+import json
 import re
 import time
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -30,8 +32,8 @@ from evenhand.core.scripted import answers_at
 from evenhand.providers import http, responses
 from evenhand.providers.agent_servers import served_answer
 from evenhand.providers.allowance import LONGEST_REPLY, hidden, most_written
-from evenhand.providers.answer_text import NoAnswer
-from evenhand.providers.chat import address_of
+from evenhand.providers.answer_text import NoAnswer, unfinished
+from evenhand.providers.chat import ANSWERS, address_of
 from evenhand.providers.endpoints import (
     Endpoint,
     Place,
@@ -335,7 +337,7 @@ class AppCall:
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         """Passes the head of a stream on; an error is kept back, as it may be mended by asking again."""
-        if status == 200 and self.live is not None:
+        if status in ANSWERS and self.live is not None:
             self.begun = True
             self.live.began(status, headers)
 
@@ -356,6 +358,8 @@ class AppCall:
         except NoAnswer as error:
             reply, unanswered = _spent(self.kind, body, self.price), error.message
         except (BadReply, ValueError, TypeError, LookupError):
+            error = _whole(self.kind, body).get("error") if self.place is not None else None
+            unanswered = unfinished("error", error).message if error else ""
             reply = Reply("")  # the application's SDK may make more of it
         beyond = billed_beyond(body).uncovered(stated=is_stated(self.price))
         if reply.cost_usd is not None and (self.beyond or beyond):
@@ -423,6 +427,7 @@ def _spent(kind: str, body: bytes, price: Price | None) -> Reply:
 
 
 def _whole(kind: str, body: bytes) -> Mapping[str, Any]:
+    body = body.removeprefix(BOM_UTF8)
     if not body.lstrip().startswith(b"{"):
         return whole(kind, body) or {}
     return as_mapping(decoded(body))
@@ -441,6 +446,7 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
         ValueError, TypeError, LookupError: The same.
     """
     value = None
+    body = body.removeprefix(BOM_UTF8)
     if in_pieces(kind, body):
         value = whole(kind, body)
         body = encode(value, ordered=False)
@@ -519,7 +525,7 @@ def _problem(answer: http.HttpAnswer, name: str, *, known: bool) -> ProviderErro
     """What is wrong with an answer that came whole. Nothing that an application is told ends the run."""
     if not known and 200 <= answer.status < 300:
         return None
-    if answer.status != 200:
+    if answer.status not in ANSWERS:
         hint = "Look at the key that your application's client was made with."
         error = fault(answer, host=name, key_hint=hint)
         if error.fatal:
@@ -527,11 +533,12 @@ def _problem(answer: http.HttpAnswer, name: str, *, known: bool) -> ProviderErro
         return error
     if "text/event-stream" in answer.headers.get("content-type", ""):
         return None
+    answer = record_replace(answer, body=answer.body.removeprefix(BOM_UTF8))
     problem = unreadable(answer, host=name)
     if problem is None:
         try:
-            decode(answer.body)
-        except ValueError as error:
+            json.loads(answer.body)  # as the SDKs do, which take NaN for a number
+        except (ValueError, RecursionError) as error:
             problem = BadReply(f"{name} answered with half a document: {error}", billed=None)
     return problem
 

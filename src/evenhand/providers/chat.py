@@ -44,7 +44,7 @@ from evenhand.providers.surcharges import billed_beyond, hears, surcharges
 from evenhand.providers.wanted import Wanted
 
 T = TypeVar("T")
-_ANSWERS = (200, 201, 203)  # 201: it was made anew; 203: a proxy had a hand in it
+ANSWERS = (200, 201, 203)  # 201: it was made anew; 203: a proxy had a hand in it
 _UNHEARD_OF = (400, 422)  # what servers say of a field that they do not know
 
 
@@ -285,7 +285,7 @@ class ChatProvider(MutableRecord, kw_only=True):
         # Some servers, and Windows' proxies, put a byte order mark before their JSON.
         if answer.body.startswith(BOM_UTF8):
             answer = replace(answer, body=answer.body.removeprefix(BOM_UTF8))
-        if answer.status not in _ANSWERS:
+        if answer.status not in ANSWERS:
             if chats and refusal(answer.body, answer.status) is not None:
                 return answered(answer)
             raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")

@@ -11,7 +11,7 @@ from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping, number
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price
-from evenhand.providers.answer_text import answer_text, ending
+from evenhand.providers.answer_text import NoAnswer, answer_text, ending
 from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, counted, passed_on
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.message_forms import (
@@ -233,7 +233,8 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     if not candidates:
         why = as_mapping(answer.get("promptFeedback")).get("blockReason")
         if not why:
-            raise BadReply("the reply holds no candidates", billed=None)
+            is_one = usage.tokens_in is not None or "candidates" in answer
+            raise (NoAnswer if is_one else BadReply)("the reply holds no candidates", billed=None)
         return Reply(
             text="",
             output="",

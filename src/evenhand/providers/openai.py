@@ -173,7 +173,10 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         choice = min(choices, key=lambda each: _place(each.index))
     if choice is None or choice.message is None:
         why = encode(completion.error).decode()[:300] if completion.error else "it has no choices"
-        raise BadReply(f"the reply holds no message: {why}", billed=None)
+        is_one = (
+            completion.error or b'"choices"' in body
+        )  # or else something that is no chat completion
+        raise (NoAnswer if is_one else BadReply)(f"the reply holds no message: {why}", billed=None)
     message = choice.message
     reason = ending(choice.finish_reason, choice.error or completion.error)
     written, tools = _text(message), _tools(message)

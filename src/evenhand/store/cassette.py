@@ -84,7 +84,11 @@ class CassetteCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_fiel
     draw: Annotated[str, Key("which of several answers to the request")]
     request: Annotated[Any, Key("the canonical request")]
     reply: Annotated[
-        Any | UnsetType, Key("the answer", null="it is not JSON, or there was an error")
+        Any | UnsetType,
+        Key(
+            "the answer; of an error, what the application was given",
+            null="it is not JSON, or there was none",
+        ),
     ] = UNSET
     text: Annotated[str | UnsetType, Key("the answer, as of a stream", null="it is JSON")] = UNSET
     base64: Annotated[str | UnsetType, Key("the answer", null="it is text")] = UNSET
@@ -108,7 +112,7 @@ class CassetteCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_fiel
 
     @property
     def body(self) -> bytes:
-        """The answer as bytes; none for an error."""
+        """The answer as bytes; see `CallEnd.body`."""
         if self.reply is not UNSET:
             return encode(self.reply, ordered=False)
         if isinstance(self.text, str):

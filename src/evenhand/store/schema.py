@@ -83,7 +83,7 @@ RUN_MIGRATIONS = (
         message     blob not null
     );
 
-    -- The answer as it came; empty for an error.
+    -- The answer as it came. For an error, empty, or what an application was given: status, headers, body.
     create table body (
         call        integer primary key references reply (call),
         body        blob not null

@@ -28,6 +28,7 @@ from evenhand.core.run import CallEnd, CallStart, ToolRecord
 from evenhand.core.scripted import request_name, script_answers, without_port
 from evenhand.core.secrets import shown
 from evenhand.core.variant import Variant
+from evenhand.engine.call_ends import answer_of
 from evenhand.store.calls import EndedCall
 from evenhand.store.encoding import written_case
 from evenhand.store.recordings import RecordedFrom, Recordings, variant_ids
@@ -338,7 +339,9 @@ def _scrubbed(data: bytes) -> object:
 def recorded_error(end: CallEnd) -> ProviderError:
     """The error that a recorded call ended in. It ends its trial only, whatever it was: nothing was asked now."""
     kind = _ERRORS.get(end.error, ProviderError)
-    return kind(f"{end.message} (recorded)", hint="It was an error when it was recorded, too.")
+    error = kind(f"{end.message} (recorded)", hint="It was an error when it was recorded, too.")
+    error.answer = answer_of(end)
+    return error
 
 
 def _errors(kind: type[ProviderError]) -> dict[str, type[ProviderError]]:
