@@ -81,18 +81,18 @@ def corrected_rate(
 ) -> Estimate | None:
     """The pass rate that people would have found on all items, from 0 to 1, by Beta post-stratification.
 
-    It holds if the labelled items are a random draw of those that were judged. Where all are labelled, or the judge
-    tells so little that the labels alone have a narrower interval, it is theirs: the prior of a mixture would take the
-    rate from what people found on each item.
+    It holds if the labelled items are a random draw of those that were judged. Where all are labelled, it is what
+    people found: the prior of a mixture would take the rate from that. Otherwise it is never that of the labels alone,
+    even where their interval is a little narrower: a later run with the same outputs would have another rate.
 
     Args:
         confidence: Of the interval, two-sided.
         effects: By how much less they say because items of one case go together; by default, each is a case of its own.
-        same_items: Whether the labelled items are among all items. Of later ones, labels alone say nothing.
+        same_items: Whether the labelled items are among all items, and may be all of them.
 
     Returns:
-        The median and the two quantiles, or the share and its interval of Wilson for the labels alone; None without
-        labels, and with labels of too few cases.
+        The median and the two quantiles, or people's share and its interval of Wilson where all are labelled; None
+        without labels, and with labels of too few cases.
 
     Source: the Bayesian form of the efficient estimator in Chen et al. (2026), arXiv:2601.05420, with Jeffreys' prior.
         With cases, of effective counts: Korn and Graubard, Survey Methodology 24 (1998), 193–201.
@@ -107,17 +107,14 @@ def corrected_rate(
     """
     if not verdicts.labels or effects.too_few:
         return None
+    if same_items and verdicts.whole:
+        people, labels = verdicts.both_pass + verdicts.missed, verdicts.labels
+        low, high = wilson(people / effects.alone, labels / effects.alone, confidence)
+        return Estimate(people / labels, low, high)
     counts = verdicts.both_pass, verdicts.missed, verdicts.excused, verdicts.both_fail
-    estimate = corrected_counts(
+    return corrected_counts(
         counts, verdicts.passed, verdicts.items, confidence, effect=effects.rate
     )
-    if not same_items:
-        return estimate
-    people, labels = verdicts.both_pass + verdicts.missed, verdicts.labels
-    low, high = wilson(people / effects.alone, labels / effects.alone, confidence)
-    if verdicts.whole or high - low < estimate.high - estimate.low:
-        return Estimate(people / labels, low, high)
-    return estimate
 
 
 def corrected_counts(
@@ -128,7 +125,7 @@ def corrected_counts(
     *,
     effect: float = 1.0,
 ) -> Estimate:
-    """The corrected pass rate from counts that need not be whole, and never that of the labels alone.
+    """The corrected pass rate from counts that need not be whole.
 
     Args:
         counts: Labelled items that both pass, that only people pass, that only the judge passes, that both fail.

@@ -116,17 +116,12 @@ def paired_scores(strata: Sequence[ScoredStratum]) -> PairedScores | None:
     )
 
 
-def weight_of_judge(scores: PairedScores, others: tuple[float, int] | None = None) -> float:
-    """How much the judge's scores count in the mean, λ, from 0 to 1.
+def weight_of_judge(scores: PairedScores) -> float:
+    """How much the judge's scores count in the mean, λ, from 0 to 1: by how much people's rise with them.
 
-    Args:
-        others: Of items none of which is labelled, the variance of the judge's scores, and how many they are; None for
-            the mean of the items that were drawn from.
+    It is the same for later items. With less, their mean would stay with the labels where the judge's has moved.
     """
-    if others is None:
-        return _best(scores, scores.labels)[0]
-    below = scores.drawn.judge + others[0] / others[1]
-    return min(1.0, max(0.0, scores.drawn.together / below)) if below > 0 else 0.0
+    return _best(scores, scores.labels)[0]
 
 
 def half_width_of_mean(scores: PairedScores, labels: int) -> float:

@@ -293,7 +293,6 @@ def graded_rate(
     counts, explained = adjusted
     passed, items = verdicts.passed, verdicts.items
     estimate = corrected_counts(counts, passed, items, CONFIDENCE, effect=effects.rate)
-    # Where labels alone say more, the rate by verdicts is theirs already.
     if plain.high - plain.low < estimate.high - estimate.low:
         return GradedRate(plain, 0.0)
     return GradedRate(estimate, explained)

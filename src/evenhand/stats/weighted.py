@@ -201,34 +201,21 @@ def corrected_by_strata(
     items: int,
     confidence: float = CONFIDENCE,
     effects: DesignEffects = _ONE_EACH,
-    *,
-    same_items: bool = True,
 ) -> Estimate | None:
     """The pass rate that people would have found on all items, from 0 to 1.
-
-    Where the judge tells so little that the labels alone have a narrower interval, it is theirs.
 
     Args:
         passed: Of all judged items, how many the judge passes.
         items: All judged items.
         confidence: Of the interval, two-sided.
         effects: By how much less they say because items of one case go together; by default, each is a case of its own.
-        same_items: As in `corrected_rate`.
 
     Returns:
         The median and the two quantiles; None with labels of too few cases.
     """
     if effects.too_few:
         return None
-    estimate = corrected_counts(labels[:4], passed, items, confidence, effect=effects.rate)
-    if not same_items:
-        return estimate
-    size = labels.size / effects.alone
-    # Rounding can take the rate beyond 1, which `wilson` refuses.
-    low, high = wilson(min(1.0, labels.rate) * size, size, confidence)
-    if high - low < estimate.high - estimate.low:
-        return Estimate(labels.rate, low, high)
-    return estimate
+    return corrected_counts(labels[:4], passed, items, confidence, effect=effects.rate)
 
 
 def half_width_by_strata(estimate: Weighted, labels: int, items: int) -> float:

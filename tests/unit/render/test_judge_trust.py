@@ -772,12 +772,11 @@ async def test_each_variant_is_corrected_by_its_own_labels(make_run: Make, tmp_p
     assert own[0].corrected.high < own[0].raw.value
     assert own[1].corrected.low <= own[1].raw.value <= own[1].corrected.high
     write_calibration(calibrate(run), place_of(run.meta))
-    later = judged_rates(await both())
-    assert later[0].corrected is not None
-    # The judge tells little of the first: its own outputs go by their labels alone, later ones can't.
-    assert later[0].corrected.low < own[0].corrected.high < later[0].corrected.high
-    assert later[0].corrected.high < later[0].raw.value
-    assert later[1].corrected == own[1].corrected
+    # Also of the first, of which the judge tells so little that its labels alone would have a narrower interval.
+    assert [rate.corrected for rate in judged_rates(await both())] == [
+        own[0].corrected,
+        own[1].corrected,
+    ]
     assert judged_rows(run)[1].variant == RunVariant(prompt="p", model="n")
 
 

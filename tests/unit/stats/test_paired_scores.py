@@ -150,10 +150,10 @@ def test_other_items_have_the_mean_that_the_labels_and_the_judge_say():
     assert found is not None
     assert found.rho2 == pytest.approx(1)
     others = [(str(n), 3.0 + n % 3) for n in range(999)]
-    weight = weight_of_judge(found, (2 / 3, 10**6))
+    weight = weight_of_judge(found)
     mean = mean_by_judge(others, labels_of([ScoredStratum(100, pairs)]), weight, (1, 5))
     assert mean is not None
     assert mean.value == pytest.approx(3.0, abs=0.001)
     deaf = paired_scores([ScoredStratum(100, [(1, 3), (2, 3), (3, 3), (4, 3)] * 10)])
     assert deaf is not None
-    assert weight_of_judge(deaf, (0.0, 10)) == 0
+    assert weight_of_judge(deaf) == 0

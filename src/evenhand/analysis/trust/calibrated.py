@@ -309,11 +309,7 @@ class _Labels(Record, frozen=True):
         if rate is None or self.weighted is None or self.counts.whole:
             return rate
         return corrected_by_strata(
-            self.weighted,
-            self.counts.passed,
-            self.counts.items,
-            effects=self.effects,
-            same_items=self.own,
+            self.weighted, self.counts.passed, self.counts.items, effects=self.effects
         )
 
 

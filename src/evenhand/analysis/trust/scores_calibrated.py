@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import atanh, sqrt
-from statistics import correlation, fmean, pvariance
+from statistics import correlation, fmean
 
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.analysis.trust.calibration_document import (
@@ -250,9 +250,7 @@ def later_mean(
     scored = [(case_of(item.unit), item.score) for item in items if item.score is not None]
     if not scored or not rise_together(labels):
         return None
-    values = [score for _, score in scored]
-    spread = pvariance(values) if len(values) > 1 else 0.0
-    weight = weight_of_judge(paired, (spread, len(values)))
+    weight = weight_of_judge(paired)
     effect = mean_effect(scored, labels, weight, same_trials=False)
     if effect.too_few:
         return None
@@ -293,7 +291,7 @@ def rise_together(labels: Sequence[ScoreLabel]) -> bool:
 def _corrected(
     strata: Mapping[Key, Sequence[Item]], people: Mapping[Item, float], scale: Scale
 ) -> VariantScores | None:
-    """The mean that people would have given all outputs: never wider than the labels alone; None with one label."""
+    """The mean that people would have given all outputs; None with one label."""
     paired = paired_scores(
         [
             ScoredStratum(len(own), [(people[i], i.score or 0.0) for i in own if i in people])
@@ -307,11 +305,8 @@ def _corrected(
     effect = mean_effect(judged, labels, weight_of_judge(paired), same_trials=True)
     if effect.too_few:
         return VariantScores(paired, None, labels, effect)
-    alone = _alone(labels, scale)
-    # A judge that is little use must never make the interval wider than the labels alone have it.
-    estimate = mean_by_judge(judged, labels, weight_of_judge(paired), scale) or alone
-    better = estimate.high - estimate.low <= alone.high - alone.low
-    return VariantScores(paired, estimate if better else alone, labels, effect)
+    estimate = mean_by_judge(judged, labels, weight_of_judge(paired), scale)
+    return VariantScores(paired, estimate or _alone(labels, scale), labels, effect)
 
 
 def _alone(labels: Sequence[ScoreLabel], scale: Scale) -> Estimate:

@@ -95,7 +95,7 @@ async def test_a_mean_is_corrected_as_people_would_have_given_it(make_run: Make)
     assert "60 scores · raw mean" in out.getvalue()
 
 
-async def test_a_corrected_mean_is_never_wider_than_peoples_scores_alone(make_run: Make):
+async def test_a_judge_that_tells_nothing_leaves_a_mean_to_peoples_scores(make_run: Make):
     """A judge that gives everything a 4 tells nothing; people who all say 3 still leave room."""
 
     def all_fours(trial: TrialResult) -> TrialResult:
@@ -112,6 +112,7 @@ async def test_a_corrected_mean_is_never_wider_than_peoples_scores_alone(make_ru
     assert judge.scores is not None
     assert judge.scores.corrected is not None
     assert judge.scores.corrected.low < 3 < judge.scores.corrected.high
+    assert judge.scores.corrected.value == pytest.approx(3)
     assert judge.scores.tau is None
 
 
@@ -197,6 +198,11 @@ async def test_a_later_run_has_its_mean_corrected_until_something_changes(
     assert rate.mean is not None
     assert rate.mean.corrected is not None
     assert rate.mean.corrected.low < TRUTH < rate.mean.corrected.high
+    # The same outputs have the same numbers, whether they are labelled or not.
+    (own,) = judged_rates(run)
+    assert own.corrected == rate.corrected
+    assert own.mean is not None
+    assert own.mean.corrected == pytest.approx(rate.mean.corrected)
     other = await a_scored_run(make_run, source=str(tmp_path), body={"temperature": 1})
     (rate,) = judged_rates(other)
     assert rate.status == "stale"
