@@ -399,3 +399,29 @@ def test_a_copied_project_is_calibrated_nowhere_but_where_it_is(
     assert (tmp_path / "calibration.json").read_bytes() == before
     assert "written to calibration.json" in evenhand("calibrate", "--to", "calibration.json")
     assert (copy / "calibration.json").is_file()
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_run_of_another_copy_says_whose_calibration_corrects_it(
+    evenhand: Evenhand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, moved: bool
+):
+    """Where the project was moved, nobody's does, though one lies beside it; a run that is made there goes by that."""
+    evenhand("run", "--no-progress")
+    calibrate(evenhand, tmp_path)
+    evenhand("run", "--no-progress")
+    copy = tmp_path.parent / f"{tmp_path.name}-copy"
+    shutil.copytree(tmp_path, copy)
+    monkeypatch.chdir(copy)
+    if moved:
+        (tmp_path / "calibration.json").unlink()
+    made = f"this run was made in {tmp_path}, and its file is in {copy} now"
+    text = " ".join(evenhand("show", "latest").split())
+    if moved:
+        assert f"the calibration.json beside it is not that of this run: {made}" in text
+    else:
+        assert f"by the calibration.json of another copy of the project: {made}" in text
+    assert ("corrected" in text) != moved
+    assert made not in " ".join(evenhand("show", "latest~1").split()) or moved
+    here = " ".join(evenhand("run", "--no-progress").split())
+    assert "corrected" in here
+    assert "this run was made in" not in here

@@ -106,3 +106,21 @@ def test_it_is_probed_where_it_stands(folder: Folder):
     ended = folder.run("probe", "--offline", "--metric", "tone", "--kind", "markup", "--items", "4")
     assert "error" not in ended.out
     assert "tone · judged by gpt-4.1" in ended.out
+
+
+@pytest.mark.parametrize("judge", [LENIENT, {"id": LENIENT, "config": {"temperature": 0.5}}])
+def test_another_judge_of_a_set_is_another_judge_and_no_other_test(folder: Folder, judge: object):
+    """As where its assertion stands alone; with other words it is another test, whoever judges."""
+    run(folder)
+    folder.run("baseline", "latest", "--to", "b.evn")
+    write(folder, provider=judge)
+    run(folder)
+    compared = folder.run("compare", "latest~1", "latest").out
+    assert "judged by gpt-4o instead of gpt-4.1" in " ".join(compared.split())
+    assert "set changed" not in compared
+    gated = folder.run("gate", "--baseline", "b.evn", "--margin", "0.2", "--offline").out
+    assert "set changed" not in gated
+    assert "\n40 of 40 trials run" in gated
+    write(folder, provider=judge, value="is very kind")
+    run(folder)
+    assert "set changed" in folder.run("compare", "latest~2", "latest").out

@@ -81,3 +81,15 @@ def test_a_judge_that_answered_nothing_was_asked_all_the_same(evenhand: Run):
     assert " · 8 calls without an answer" in out
     (used,) = json.loads(evenhand("show", "--json").out)["usage"]
     assert (used["role"], used["calls"], used["unanswered"]) == ("judge", 0, 8)
+
+
+def test_calls_of_a_column_say_where_they_are_those_of_earlier_takes_too(evenhand: Run):
+    """As many as the summary has, with the earlier ones that it names; a run without such has a plain heading."""
+    _script({"match": ["is polite", "rose [ab]"], "reply": "nonsense"}, POLITE, SHORT)
+    first = evenhand("run", "asking_evals.py", "--offline", "--no-progress").out
+    assert re.search(" judge calls +errors ", first, re.MULTILINE)
+    again = evenhand("resume", "latest", "--errors", "--no-progress").out
+    assert re.search(" judge calls in all +errors ", again, re.MULTILINE)
+    (every,) = re.findall(r"^  answers .* (\d+) +2 ", again, re.MULTILINE)
+    ((calls, earlier),) = re.findall(r" · (\d+) calls · .* · (\d+) earlier calls of trials", again)
+    assert int(every) == int(calls) + int(earlier)

@@ -29,7 +29,8 @@ READ = 5_000
 READ_BYTES = 256 << 20
 MOST_MARKS = 60
 _GAP = "   "
-_KEEP = ["errors", "cost", "score", "latency", "judge calls", "words"]
+_JUDGE_CALLS = "judge calls"
+_KEEP = ["errors", "cost", "score", "latency", _JUDGE_CALLS, "words"]
 """The numbers beside the rates, the most important first."""
 
 
@@ -104,7 +105,8 @@ def _extra(run: RunFile, grid: Grid) -> list[_TableColumn]:
         *_words(run, sum(t.trials for t in totals)),
         _TableColumn("latency", [mean_cell(mean, seconds, "") for mean in latencies(run)]),
         *_costs(run, totals),
-        *_counted("judge calls", run.judge_calls()),
+        # What is kept of a call does not say for which take of its trial it was made.
+        *_counted(f"{_JUDGE_CALLS}{' in all' if run.retaken else ''}", run.judge_calls()),
         *_counted("errors", [t.errors for t in totals]),
     ]
 
@@ -141,7 +143,9 @@ def _fitting(
 
 def _rank(column: _TableColumn) -> tuple[bool, int]:
     """The most important first; what is nothing, or unknown, in all rows is less so than anything else."""
-    return {*column.texts} <= {"$0", "–", "unknown"}, _KEEP.index(column.head)
+    return {*column.texts} <= {"$0", "–", "unknown"}, _KEEP.index(
+        column.head.removesuffix(" in all")
+    )
 
 
 def _words(run: RunFile, trials: int) -> list[_TableColumn]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from evenhand.analysis.summaries.rates import hundredths
 from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
+from evenhand.analysis.trust.calibration_file import other_copy, place_of
 from evenhand.analysis.trust.canaries import canaries_of
 from evenhand.analysis.trust.cascades import cascade_lines, has_cascade
 from evenhand.analysis.trust.corrected_bounds import (
@@ -75,6 +76,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     undecided = calibrated == "required" and verdict_of(run) == "undecided"
     texts += [_missed(miss) for miss in corrected_misses(run)] if undecided else []
     texts += _metric_lines(rates, names)
+    texts += _of_another_copy(run, rates)
     texts += [
         f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}"
         for pairs, correction in rankings
@@ -92,6 +94,22 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     for text in texts:
         lines += folded(text, width, "    ", "      ", names=names)
     return lines
+
+
+def _of_another_copy(run: RunFile, rates: Sequence[JudgedRate]) -> Iterator[str]:
+    """Whose calibration that is, or whose it would be, where the project was copied or moved since the run."""
+    place = place_of(run.meta)
+    here = other_copy(run.path, place)
+    if here is None:
+        return
+    made = (
+        f"this run was made in {safe(str(place.parent))}, and its file is in {safe(str(here))} now"
+    )
+    calibrated = [one for one in rates if one.status != "missing"]
+    if any(not one.own for one in calibrated):
+        yield f"by the {place.name} of another copy of the project: {made}"
+    elif not calibrated and (here / place.name).exists():
+        yield f"the {place.name} beside it is not that of this run: {made}. Runs made here go by it"
 
 
 def _missed(miss: CorrectedMiss) -> str:

@@ -62,7 +62,8 @@ def usage_line(run: RunFile) -> str:
     )
     if again > 0:
         parts.append(f"{again:,} answered by earlier calls of the run")
-    return " · ".join(parts)
+    # Those of earlier takes of a trial are among them.
+    return ("in all, " if run.retaken else "") + " · ".join(parts)
 
 
 def _used(used: ModelUsage, *, scripted: bool) -> str:

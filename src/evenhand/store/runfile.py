@@ -111,6 +111,12 @@ class RunFile(SettledTrials, JournaledCalls, RunBatches, CaseGroups, LabelledDra
         return self._run.narrowed
 
     @property
+    def retaken(self) -> bool:
+        """Whether some trial has been settled more than once."""
+        with readable(self.path):
+            return self._run.retaken
+
+    @property
     def by_outcome(self) -> bool:
         """Whether those were chosen by what came of them."""
         return self._run.by_outcome

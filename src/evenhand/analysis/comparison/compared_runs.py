@@ -434,7 +434,7 @@ def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) 
         f"{names[0]} and {names[1]} have no case in common: {'; '.join(examples)}",
         hint=f"Run the same cases in both, or all of them: {'; '.join(chosen)}."
         if chosen
-        else "Cases are paired by id. Give the rows of the dataset an `id` that stays.",
+        else "Cases are paired by id. Give the rows of the dataset an `id` that stays, and run both again.",
     )
 
 

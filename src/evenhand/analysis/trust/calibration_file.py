@@ -59,6 +59,23 @@ def check_place(run: Path, place: Path, option: str) -> None:
     Raises:
         UsageError: The run lies in another project.
     """
+    here = other_copy(run, place)
+    if here is None:
+        return
+    raise UsageError(
+        f"this run was made in {place.parent.resolve()}, and its file is in {here} now: "
+        f"{place.name} would be written there",
+        hint=f"Run it here, or name a file: {option} {place.name}",
+    )
+
+
+def other_copy(run: Path, place: Path) -> Path | None:
+    """The folder of the project that a run lies in, where that is another copy of the one that it was made in.
+
+    Args:
+        run: The run's file.
+        place: Where its source says that something is kept.
+    """
     home, folder = run.parent.parent.resolve(), place.parent.resolve()
     # Elsewhere, people chose where runs are kept.
     if (
@@ -66,11 +83,8 @@ def check_place(run: Path, place: Path, option: str) -> None:
         or home.parent.is_relative_to(folder)
         or folder.is_relative_to(home.parent)
     ):
-        return
-    raise UsageError(
-        f"this run was made in {folder}, and its file is in {home.parent} now: {place.name} would be written there",
-        hint=f"Run it here, or name a file: {option} {place.name}",
-    )
+        return None
+    return home.parent
 
 
 def write_calibration(calibration: Calibration, path: Path) -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from evenhand.core.definition import Definition, brief, file_digest
 from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError, TemplateError
 from evenhand.core.expect import Expectation, Scorer, Trial
-from evenhand.core.json_shapes import is_array
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Task
 from evenhand.core.record import Record
 from evenhand.core.score import Score
@@ -185,7 +185,7 @@ def definition_in(assertion: Assertion) -> Definition:
         "transform": assertion.transform,
         "context": assertion.context_transform,
         "config": dict(assertion.config),
-        "set": assertion.more.get("assert"),
+        "set": [_without_judge(one) for one in items_of(assertion.more.get("assert"))] or None,
     }
     settings = {
         name: brief([value, *file_contents(value, assertion.base)])
@@ -193,6 +193,13 @@ def definition_in(assertion: Assertion) -> Definition:
         if value not in (None, "", {})
     }
     return Definition(assertion.written, settings, exact=True)
+
+
+def _without_judge(member: object) -> object:
+    """A member of a set without who judges it: with another judge, what is asked is the same."""
+    if not is_mapping(member):
+        return member
+    return {name: value for name, value in member.items() if name != "provider"}
 
 
 def file_contents(value: object, base: Path) -> Iterator[str]:
