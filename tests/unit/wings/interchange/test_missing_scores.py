@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -238,3 +239,19 @@ def test_experiments_on_one_dataset_have_its_title(tool: str, tmp_path: Path):
     named = [one.meta.title for one in read_runs(paths, tool).runs]
     # The second experiment of LangSmith's has no project in the files.
     assert named == ["quiz", "exp-1" if tool == "langsmith" else "quiz"]
+
+
+@pytest.mark.parametrize("score", [None, float("nan"), "high"])
+def test_a_verdict_of_deepevals_without_its_number_keeps_the_verdict_and_makes_up_no_number(
+    tmp_path: Path, score: JSON
+):
+    """The mean of the metric is that of the numbers that were recorded."""
+    paths = EXPORTS["deepeval"](tmp_path)
+    path = next(one for one in paths if one.stem.startswith("before"))
+    value = json.loads(path.read_text("utf-8"))
+    for case, success in zip(value["testRunData"]["testCases"], (True, False, True), strict=True):
+        case["metricsData"] = [{"name": "M", "threshold": 0.5, "score": score, "success": success}]
+    saved(path, value)
+    trials = list(read_runs(paths, "deepeval").runs[-1].trials())
+    assert [one.outcome for one in trials] == ["pass", "fail", "pass"]
+    assert [o.score for one in trials for o in one.outcomes] == [None] * 3
