@@ -50,6 +50,7 @@ def outcome_of(one: ForeignScore, notes: Notes) -> Outcome:
         )
     if one.passed is not None:
         measures = one.at_least is not None or one.at_most is not None
+        measures = measures or isinstance(one.value, (int, float))  # NaN, say
         if number is None and not measures:  # or else a number is missing, which is neither 0 nor 1
             number = float(one.passed)
         return Outcome(

@@ -11,8 +11,10 @@ from tests.unit.wings.interchange.openai_evals.conftest import a_run, an_eval, a
 from tests.unit.wings.interchange.test_odd_exports import changed, notes, outcomes
 
 from evenhand.core.run import TrialResult
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.recorded import Recordings
 from evenhand.doors.importers.registry import read_runs
+from evenhand.languages.documents.foreign import Notes
 
 
 def trials(read: Recordings) -> list[TrialResult]:
@@ -255,3 +257,10 @@ def test_a_verdict_of_deepevals_without_its_number_keeps_the_verdict_and_makes_u
     trials = list(read_runs(paths, "deepeval").runs[-1].trials())
     assert [one.outcome for one in trials] == ["pass", "fail", "pass"]
     assert [o.score for one in trials for o in one.outcomes] == [None] * 3
+
+
+def test_a_verdict_beside_a_number_that_is_none_makes_up_no_number():
+    """A label alone has the number of its verdict."""
+    notes = Notes()
+    scores = [ForeignScore("q", value, "f", passed=True) for value in (float("nan"), "pass", None)]
+    assert [outcome_of(one, notes).score for one in scores] == [None, 1.0, 1.0]
