@@ -338,3 +338,48 @@ def test_what_is_allowed_in_wrong_words_is_refused(
     assert ended.code == 2
     assert "silence" in ended.err
     assert what in ended.err
+
+
+APPLICATION = """
+import urllib.request
+from openai import AsyncOpenAI, OpenAI
+from evenhand import EvalSet
+from evenhand.scorers import Contains
+
+ASKED = {{"model": "gpt-5", "messages": [{{"role": "user", "content": "hi"}}]}}
+DATA = [{{"id": "a", "input": "Until when?", "expected": "30 days"}}]
+evals = EvalSet("shop", data=DATA)
+server = {{"base_url": "{url}/v1", "api_key": "x", "max_retries": 0}}
+
+
+@evals.eval
+async def answers(case, expect):
+    {ask}
+    expect(answer, Contains(case.expected))
+    return answer
+"""
+
+
+@pytest.mark.parametrize(
+    ("ask", "examined"),
+    [
+        ("reply = await AsyncOpenAI(**server).chat.completions.create(**ASKED)", 1),
+        ("reply = OpenAI(**server).chat.completions.create(**ASKED)", 0),
+    ],
+    ids=["recorded", "unseen"],
+)
+def test_models_at_an_address_of_this_machine_are_asked_nothing(
+    run: Run, tmp_path: Path, ask: str, examined: int
+):
+    """A gateway may pass the question on to whom it costs. As in a run, an application's own client is answered."""
+    with FakeProvider(Script([Rule(reply="Within 30 days.")])) as server:
+        text = APPLICATION.format(
+            url=server.url, ask=f"{ask}\n    answer = reply.choices[0].message.content"
+        )
+        (tmp_path / "a_evals.py").write_text(text, "utf-8")
+        ended = run("audit", "a_evals.py", "--json")
+        assert server.requests == []
+    document = json.loads(ended.out)
+    assert document["examined"] == examined, ended.out
+    if not examined:
+        assert "its code connects to POST 127.0.0.1" in ended.out

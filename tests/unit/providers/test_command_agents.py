@@ -230,6 +230,42 @@ def script(folder: Path, text: str) -> str:
     return "sh agent.sh"
 
 
+STEP = '{"kind": "tool", "name": "refund", "arguments": {"id": 7}}'
+
+
+@pytest.mark.parametrize(
+    ("printed", "output", "names"),
+    [
+        ([STEP, '{"output": "done"}'], "done", ["refund"]),
+        (["Loading…", STEP, "warning: slow", '{"output": "done"}', "Bye"], "done", ["refund"]),
+        ([STEP, "All is done.", "", "Bye"], "All is done.\n\nBye", ["refund"]),
+        (
+            [STEP.replace("7", "NaN"), '{"output": "done", "cost_usd": NaN, "tokens_in": 3}'],
+            "done",
+            ["refund"],
+        ),
+        (['{"output": "done", "cost_usd": Infinity}'], "done", []),
+        (["Here is one:", '{"output": 1}'], 'Here is one:\n{"output": 1}', []),
+    ],
+)
+def test_the_steps_that_a_program_prints_count_whatever_else_it_prints(
+    printed: list[str], output: str, names: list[str]
+):
+    """Or else a tool that was called would count as never called; Python writes numbers that JSON doesn't have."""
+    _, read = read_transcript([(0.1, line) for line in printed])
+    assert (read.output, [step.name for step in read.steps]) == (output, names)
+    assert (read.failed, read.cost_usd) == ("", None)
+
+
+@pytest.mark.parametrize(
+    "printed", [[STEP, '{"output": "do'], [STEP[:30], '{"output": "done"}'], [STEP, STEP[:30]]]
+)
+def test_a_line_of_a_program_that_was_cut_off_is_no_answer(printed: list[str]):
+    """What it did, or said, is missing."""
+    _, read = read_transcript([(0.1, line) for line in printed])
+    assert read.failed.startswith("printed a line that is no whole JSON")
+
+
 def test_a_program_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """It gets a copy of the template, named variables and the prompt; what it leaves is told with its answer."""
     monkeypatch.setenv("SHOP_TOKEN", "not for it")

@@ -49,10 +49,14 @@ def outcome_of(one: ForeignScore, notes: Notes) -> Outcome:
             one.name, "error", None, one.error, metric=one.name, metadata=metadata, error="judge"
         )
     if one.passed is not None:
+        measures = one.at_least is not None or one.at_most is not None
+        measures = measures or isinstance(one.value, (int, float))  # NaN, say
+        if number is None and not measures:  # or else a number is missing, which is neither 0 nor 1
+            number = float(one.passed)
         return Outcome(
             one.name,
             "pass" if one.passed else "fail",
-            float(one.passed) if number is None else number,
+            number,
             one.reason,
             metric=one.name,
             metadata=metadata,

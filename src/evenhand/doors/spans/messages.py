@@ -48,6 +48,13 @@ def json_of(text: object) -> Any:
     return text
 
 
+def is_cut(text: object) -> bool:
+    """Whether the rest of an object or a list is missing, as where a program keeps so many characters of a text."""
+    return (
+        isinstance(text, str) and text.lstrip()[:1] in ("[", "{") and isinstance(json_of(text), str)
+    )
+
+
 def message(
     role: object, content: object = None, calls: Iterable[Said] = (), call_id: object = None
 ) -> Said:

@@ -12,7 +12,7 @@ from evenhand.core.provider import Price
 from evenhand.core.timeline import ANSWERS
 from evenhand.doors.spans.dialects import atif, genai, langfuse, openinference, openllmetry
 from evenhand.doors.spans.dialects.dialect import Dialect, cost_of, count_of, payload, word_of
-from evenhand.doors.spans.messages import json_of, messages_of, value_of
+from evenhand.doors.spans.messages import is_cut, json_of, messages_of, value_of
 from evenhand.doors.spans.span import RawSpan, SpanStep, kept_text
 from evenhand.doors.spans.states import (
     answer_in,
@@ -157,10 +157,25 @@ def _ends(step: SpanStep, span: RawSpan, dialect: Dialect) -> None:
         dialect.first(span, "input"), dialect.text(span, "input_mime"), last=False
     )
     result = dialect.first(span, "output")
-    if result is None:
+    if result is None or (dialect is genai.DIALECT and is_cut(result)):
         step.result = genai.ending(span)
     else:
         step.result = _plain(result, dialect.text(span, "output_mime"), last=True)
+
+
+_OF_JSON = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments")
+
+
+def is_cut_off(span: RawSpan) -> bool:
+    """Whether only the beginning is there of what was said: no text, and no message, can be read from that."""
+    attributes = span.attributes
+    typed = (
+        name
+        for name in ("input", "output")
+        if attributes.get(f"{name}.mime_type") == "application/json"
+    )
+    names = (*_OF_JSON, *(f"{name}.value" for name in typed))
+    return any(is_cut(attributes.get(name)) for name in names)
 
 
 def _call_value(value: object, mime: str) -> Any:
@@ -185,6 +200,8 @@ _ENVELOPE = frozenset(
 
 def _plain(value: object, mime: str, *, last: bool) -> Any:
     """The text of a conversation's first or last message, where the value is messages; else the value."""
+    if mime == "application/json" and is_cut(value):
+        return None
     value = _call_value(value, mime)
     rows = as_array(value)
     messages = conversation_in(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,10 @@ from evenhand.providers.command_agents.transcript import (
     whole,
 )
 
+_OURS = {"kind", "output", "error"}
+_BROKEN = re.compile(r'\s*\{\s*"(?:kind|output|error)"\s*:')
+"""How a line of ours begins; if it isn't JSON, the rest of it is missing."""
+
 
 def read_transcript(lines: Sequence[Line], format_: Format = "auto") -> tuple[Format, Transcript]:
     """What these lines tell, and the format that they were in. Lines that are not in it count nothing."""
@@ -28,7 +33,7 @@ def read_transcript(lines: Sequence[Line], format_: Format = "auto") -> tuple[Fo
     if chosen == "codex":
         return chosen, read_codex(objects(lines))
     if chosen == "steps":
-        return chosen, read_steps(objects(lines))
+        return chosen, read_steps(lines)
     return "text", Transcript(
         output="\n".join(line for _, line in lines).strip() if lines else None
     )
@@ -42,28 +47,42 @@ def _format_of(lines: Sequence[Line]) -> Format:
         return "codex"
     if any(e.get("type") in ("system", "result") and "session_id" in e for e in events):
         return "claude"
-    count = sum(1 for _, line in lines if line.strip())
-    ours = [event for event in events if event.keys() & {"kind", "output", "error"}]
-    if len(ours) == count and any(event.keys() & {"kind", "output"} for event in ours):
+    if any(map(is_step, events)):  # whatever else it prints: no text of an answer is like that
         return "steps"
-    return "text"
+    ours = [event for event in events if event.keys() & _OURS]
+    rest = [line for line in _others(lines) if line.strip() and not _BROKEN.match(line)]
+    return (
+        "steps" if not rest and any(event.keys() & {"kind", "output"} for event in ours) else "text"
+    )
 
 
-def read_steps(events: Sequence[tuple[float, Mapping[str, Any]]]) -> Transcript:
+def _others(lines: Sequence[Line]) -> list[str]:
+    """The lines that are none of ours."""
+    return [one[1] for one in lines if not any(event.keys() & _OURS for _, event in objects([one]))]
+
+
+def _broken(lines: Sequence[Line]) -> list[str]:
+    return [line for line in _others(lines) if _BROKEN.match(line)]
+
+
+def read_steps(lines: Sequence[Line]) -> Transcript:
     """What `{"kind": "tool", "name": …, "arguments": …, "result": …}` and, at the end, `{"output": …}` tell.
 
-    A line with `error` and no `kind` says that what the program needs failed it.
+    A line with `error` and no `kind` says that what the program needs failed it. Without a line with `output`, what
+    else it prints is its answer.
     """
     steps: list[Step] = []
     last: Mapping[str, Any] = {}
-    for at, event in events:
+    for at, event in objects(lines):
         if is_step(event):
             steps.append(step_of(event, len(steps), at))
         elif "output" in event or "error" in event:
             last = event
     failed = last.get("error")
+    if not failed and (broken := _broken(lines)):
+        failed = f"printed a line that is no whole JSON: {broken[0]:.80}"
     return Transcript(
-        output=last.get("output"),
+        output=last.get("output") if last else "\n".join(_others(lines)).strip() or None,
         steps=tuple(steps),
         usage=Usage(whole(last.get("tokens_in")), whole(last.get("tokens_out"))),
         cost_usd=dollars(last.get("cost_usd")),

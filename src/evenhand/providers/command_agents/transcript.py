@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
@@ -49,8 +50,18 @@ class Transcript(Record, frozen=True, kw_only=True):
 def objects(lines: Iterable[Line]) -> list[tuple[float, Mapping[str, Any]]]:
     """The lines that are JSON objects."""
     written = ((at, line) for at, line in lines if line.lstrip()[:1] == "{")
-    values = ((at, decoded(line.encode("utf-8", "replace"))) for at, line in written)
+    values = ((at, _value(line)) for at, line in written)
     return [(at, value) for at, value in values if is_object(value)]
+
+
+def _value(line: str) -> object:
+    value = decoded(line.encode("utf-8", "replace"))
+    if value is None and ("NaN" in line or "Infinity" in line):
+        try:  # Python prints them, and JSON doesn't have them: nobody knows the number
+            value = json.loads(line, parse_constant=lambda _: None)
+        except (ValueError, RecursionError):
+            return None
+    return value
 
 
 def whole(value: object) -> int | None:

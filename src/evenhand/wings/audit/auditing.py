@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from evenhand.core.definition import definition_of
@@ -13,7 +14,8 @@ from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import MutableRecord
-from evenhand.engine.call_context import Home
+from evenhand.core.run import REFUSED, UNSEEN
+from evenhand.engine.call_context import Home, Strangers
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.code import CodeHost
 from evenhand.scorers.python_code import PythonCode
@@ -116,12 +118,18 @@ async def examined(
     ]
     if problems:
         raise UsageError("\n".join(dict.fromkeys(problems)))
-    home = Home(asyncio.get_running_loop())
-    with CodeHost(LIMIT_S).open() as host, nothing_sent():
+    # A model at an address of this machine is asked as little as any other: a gateway may pass it on.
+    home = Home(asyncio.get_running_loop(), Strangers("the audit sends nothing", _refuse))
+    around = plan.options.around or nullcontext
+    with CodeHost(LIMIT_S).open() as host, around(), nothing_sent():
         try:
             return await _examined(plan, earlier, host, home, styles=styles, within_s=within_s)
         finally:
             await home.close()
+
+
+def _refuse(call: str) -> None:
+    refused.append(call.removeprefix(REFUSED).removeprefix(UNSEEN))
 
 
 async def _examined(

@@ -21,7 +21,7 @@ from evenhand.doors.importers.recorded import Recordings
 from evenhand.doors.spans.assembling import AssembledTrace, Problems, assembled
 from evenhand.doors.spans.messages import Said, as_json
 from evenhand.doors.spans.span import LAST_NS, RawSpan, SpanStep, packed, unpacked
-from evenhand.doors.spans.span_to_step import DIALECTS, read_span, seen_in
+from evenhand.doors.spans.span_to_step import DIALECTS, is_cut_off, read_span, seen_in
 from evenhand.languages.documents.foreign import LAST_SECOND, Notes
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.run_lookup import id_at
@@ -37,6 +37,10 @@ _APART = "\x1f"
 _DROPPED = (
     "a span had more attributes than its program keeps, 128 by default, so some are missing: set"
     " OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT there"
+)
+_CUT = (
+    "a text of JSON was cut off by its program, so what it says isn't known: raise"
+    " OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT and OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT there"
 )
 _OF_NO_TRACE = f"evaluations ({EVENT}) that name no trace"
 _OF_OTHERS = f"evaluations ({EVENT}) of traces that are not in the files"
@@ -98,6 +102,8 @@ class Traces(MutableRecord, kw_only=True):
             return
         if span.dropped:
             self.notes.left_out(where or self.source, _DROPPED)
+        if is_cut_off(span):
+            self.notes.left_out(where or self.source, _CUT)
         step = read_span(span)
         self.spans += 1
         mark, rank = "", 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from tests.unit.wings.interchange.openai_evals.conftest import a_run, an_eval, a
 from tests.unit.wings.interchange.test_odd_exports import changed, notes, outcomes
 
 from evenhand.core.run import TrialResult
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.recorded import Recordings
 from evenhand.doors.importers.registry import read_runs
+from evenhand.languages.documents.foreign import Notes
 
 
 def trials(read: Recordings) -> list[TrialResult]:
@@ -238,3 +241,26 @@ def test_experiments_on_one_dataset_have_its_title(tool: str, tmp_path: Path):
     named = [one.meta.title for one in read_runs(paths, tool).runs]
     # The second experiment of LangSmith's has no project in the files.
     assert named == ["quiz", "exp-1" if tool == "langsmith" else "quiz"]
+
+
+@pytest.mark.parametrize("score", [None, float("nan"), "high"])
+def test_a_verdict_of_deepevals_without_its_number_keeps_the_verdict_and_makes_up_no_number(
+    tmp_path: Path, score: JSON
+):
+    """The mean of the metric is that of the numbers that were recorded."""
+    paths = EXPORTS["deepeval"](tmp_path)
+    path = next(one for one in paths if one.stem.startswith("before"))
+    value = json.loads(path.read_text("utf-8"))
+    for case, success in zip(value["testRunData"]["testCases"], (True, False, True), strict=True):
+        case["metricsData"] = [{"name": "M", "threshold": 0.5, "score": score, "success": success}]
+    saved(path, value)
+    trials = list(read_runs(paths, "deepeval").runs[-1].trials())
+    assert [one.outcome for one in trials] == ["pass", "fail", "pass"]
+    assert [o.score for one in trials for o in one.outcomes] == [None] * 3
+
+
+def test_a_verdict_beside_a_number_that_is_none_makes_up_no_number():
+    """A label alone has the number of its verdict."""
+    notes = Notes()
+    scores = [ForeignScore("q", value, "f", passed=True) for value in (float("nan"), "pass", None)]
+    assert [outcome_of(one, notes).score for one in scores] == [None, 1.0, 1.0]

@@ -256,6 +256,33 @@ def test_attributes_that_a_program_dropped_are_said(tmp_path: Path):
     assert any("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in text for text in said(notes, "left_out"))
 
 
+MESSAGES = '[{"role": "assistant", "parts": [{"type": "text", "content": "It is late."}]}]'
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"gen_ai.output.messages": MESSAGES[:40]},
+        {"gen_ai.operation.name": "invoke_agent", "gen_ai.output.messages": MESSAGES[:40]},
+        {
+            "gen_ai.operation.name": None,
+            "gen_ai.request.model": None,
+            "openinference.span.kind": "AGENT",
+            "output.value": '{"messages": [{"role": "assist',
+            "output.mime_type": "application/json",
+        },
+    ],
+    ids=["model", "agent", "openinference"],
+)
+def test_an_answer_of_which_a_program_kept_the_beginning_is_not_known(
+    tmp_path: Path, attributes: dict[str, Any]
+):
+    """A piece of JSON is no text that anybody said, and nothing to be judged."""
+    (trial,), notes = imported(tmp_path, request(span("a", attributes=attributes)))
+    assert trial.output is None
+    assert any("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT" in text for text in said(notes, "left_out"))
+
+
 def test_variants_beyond_fifty_are_told_apart_no_more(tmp_path: Path):
     """A service that is named anew for each request would make a column of each."""
     path = tmp_path / "t.jsonl"

@@ -13,7 +13,7 @@ from typing import Any
 from evenhand.core.json_shapes import as_array, is_object
 from evenhand.core.step import StepKind
 from evenhand.doors.spans.dialects.dialect import Dialect
-from evenhand.doors.spans.messages import Said, answer_of, messages_of, value_of
+from evenhand.doors.spans.messages import Said, answer_of, is_cut, messages_of, value_of
 from evenhand.doors.spans.span import RawSpan
 
 _EVENTS = {
@@ -54,7 +54,7 @@ def request(span: RawSpan) -> list[Said] | None:
             {"role": "system", "parts": parts if isinstance(parts, list) else [parts]}
         )
     if (written := attributes.get(_INPUT)) is not None:
-        return messages + messages_of(written)
+        return messages + ([] if is_cut(written) else messages_of(written))
     for name, fields in _events(span):
         if name in _EVENTS:
             messages += messages_of({"role": _EVENTS[name], **_body(fields)}, _EVENTS[name])
@@ -66,7 +66,7 @@ def request(span: RawSpan) -> list[Said] | None:
 def answered(span: RawSpan) -> Said | None:
     """The message that a model answered; the first, where there are several choices."""
     if (written := span.attributes.get(_OUTPUT)) is not None:
-        return answer_of(messages_of(written, "assistant"))
+        return None if is_cut(written) else answer_of(messages_of(written, "assistant"))
     for name, fields in _events(span):
         if name == _CHOICE:
             inner = value_of(fields.get("message"))
