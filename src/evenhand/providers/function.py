@@ -23,7 +23,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.ranges import WORKERS
 from evenhand.core.record import Record
-from evenhand.core.secrets import redacted
+from evenhand.core.secrets import redacted, secrets_mark
 from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.references import is_reference, split_reference
 from evenhand.languages.methods import HOW_TO_CALL, is_method_of_object, needs_object
@@ -110,7 +110,13 @@ class FunctionProvider:
             arguments = (*arguments, {"vars": dict(prompt.vars), "prompt": code_prompt})
         call = _Call(function, arguments, prompt.task)
         bound = call_bound(config)
-        return Request(identity=identity, key=digest(identity), payload=call, cost_bound_usd=bound)
+        return Request(
+            identity=identity,
+            key=digest(identity),
+            payload=call,
+            cost_bound_usd=bound,
+            unsent=secrets_mark(options),
+        )
 
     async def send(self, request: Request, host: Host) -> Answer:
         started = time.perf_counter()

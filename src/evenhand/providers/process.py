@@ -16,7 +16,7 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.program_output import complaint_of, printed_until_end
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.record import MutableRecord
-from evenhand.core.secrets import redacted
+from evenhand.core.secrets import redacted, secrets_mark
 from evenhand.providers.chat import seconds
 from evenhand.providers.local_code import code_digest, shown_to_code
 from evenhand.providers.prices import call_bound
@@ -70,6 +70,7 @@ class ProcessProvider(MutableRecord, kw_only=True):
             key=digest(identity),
             payload=(prompt.text, options, context),
             cost_bound_usd=call_bound({**self.config, **prompt.config}),
+            unsent=secrets_mark({**self.config, **prompt.config}),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt
+from evenhand.core.provider import Request
+from evenhand.providers.bridge import LiteLlm
 from evenhand.providers.catalog import create
 
 CALLED = "def call_api(p, o, c):\n    "
@@ -109,6 +112,68 @@ def test_no_secret_of_a_function_or_a_program_is_in_what_is_kept_of_a_request(tm
         request = provider.request(Prompt.of("x"))
         assert b"HUSH" not in request.identity
         assert "HUSH" in str(request.payload)
+
+
+@pytest.mark.parametrize(
+    ("id_", "first", "second"),
+    [
+        ("python:model.py", {"token": "of-ann"}, {"token": "of-bob"}),
+        ("exec:echo", {"settings": {"password": "1"}}, {"settings": {"password": "2"}}),
+        ("http://h.test", {"headers": {"Authorization": "a"}}, {"headers": {"Authorization": "b"}}),
+        ("http://h.test", {"auth": {"type": "bearer", "token": "a"}}, {"auth": {"type": "bearer", "token": "b"}}),
+        ("http://h.test", {"body": {"session_token": "a"}}, {"body": {"session_token": "b"}}),
+        ("http://h.test", {"url": "http://h.test/?key=a"}, {"url": "http://h.test/?key=b"}),
+        ("http://h.test", {"url": "http://ann:1@h.test"}, {"url": "http://bob:2@h.test"}),
+        ("openai:chat:m", {"headers": {"X-Virtual-Key": "a"}}, {"headers": {"X-Virtual-Key": "b"}}),
+    ],
+)  # fmt: skip
+def test_what_answers_to_another_secret_shares_no_answer_and_is_found_in_a_replay(
+    id_: str, first: dict[str, Any], second: dict[str, Any], tmp_path: Path
+):
+    """A service may show Ann what it hides from Bob; a recording is answered without either's key."""
+    (tmp_path / "model.py").write_text("def call_api(p, o, c): return 'x'\n")
+    env = {"OPENAI_API_KEY": "k"}
+
+    def request(config: dict[str, Any]) -> Request:
+        body = {"body": {"prompt": "{{prompt}}"}} if id_.startswith("http") else {}
+        return create(id_, config={**body, **config}, env=env, base=tmp_path).request(
+            Prompt.of("x")
+        )
+
+    ann, again, bob = request(first), request(first), request(second)
+    assert ann.unsent == again.unsent != bob.unsent
+    assert ann.key == bob.key
+    assert len(ann.unsent) <= 4  # too few digits to find out a password by
+
+
+def test_a_vendor_is_not_paid_again_for_another_key(tmp_path: Path):
+    """A vendor's model answers alike, whoever pays."""
+
+    def unsent(key: str) -> str:
+        config = {"apiKey": key, "headers": {"Authorization": f"Bearer {key}"}}
+        provider = create("openai:chat:m", config=config, env={}, base=tmp_path)
+        return provider.request(Prompt.of("x")).unsent
+
+    assert unsent("k-1") == unsent("k-2") == ""
+
+
+def test_two_prompts_in_which_only_a_key_differs_are_two_through_litellm():
+    """What looks like a key is in no run file, but it was asked about; the key of the account isn't part of it."""
+
+    def request(text: str, key: str = "k") -> Request:
+        provider = LiteLlm(
+            id="litellm:openai/m",
+            label="m",
+            model="openai/m",
+            embeds=False,
+            config={"api_key": key},
+            env={},
+        )
+        return provider.request(Prompt.of(text))
+
+    one, two = (f"Is sk-{drawn} mine?" for drawn in ("a1" * 9, "b2" * 9))
+    assert request(one).key == request(two).key
+    assert request(one).unsent == request(one, "another").unsent != request(two).unsent
 
 
 @pytest.mark.parametrize("id_", ["python:model.py", "exec:echo", "http://127.0.0.1:9/ask"])
