@@ -29,7 +29,14 @@ from evenhand.languages.javascript.references import is_reference, split_referen
 from evenhand.languages.methods import HOW_TO_CALL, is_method_of_object, needs_object
 from evenhand.providers.chat import seconds
 from evenhand.providers.embeddings import labelled, numbers
-from evenhand.providers.local_code import code_digest, latency_s, paid_for, replied, shown_to_code
+from evenhand.providers.local_code import (
+    code_digest,
+    files_mark,
+    latency_s,
+    paid_for,
+    replied,
+    shown_to_code,
+)
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.workers import COUNT, Workers, another_python
@@ -115,7 +122,8 @@ class FunctionProvider:
             key=digest(identity),
             payload=call,
             cost_bound_usd=bound,
-            unsent=secrets_mark(options),
+            unsent=secrets_mark(options)
+            + files_mark([config, prompt.vars], self.path.parent, Path.cwd()),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

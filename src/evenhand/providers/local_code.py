@@ -15,7 +15,7 @@ from typing import Any
 
 from evenhand.core.definition import LETTERS, file_digest
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import as_array, as_mapping, is_number, number
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping, is_number, number
 from evenhand.core.listed_steps import amount, listed_steps
 from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.core.provider import Provider, ReadsFiles
@@ -32,6 +32,7 @@ _TEXTS = frozenset(
     ".txt .md .prompt .j2 .jinja .jinja2 .njk .mustache .hbs .tmpl .tpl .xml .json .yaml .yml .toml".split()
 )
 """What prompts and settings that code reads are written in."""
+_PATH = re.compile(r"[^\0\r\n]{1,250}\.\w{1,8}")
 _FILE_NAME = re.compile(rb"[\w.-]+\.\w{1,8}\b")
 _WRITTEN = re.compile(
     rb"""([\w.-]+\.\w{1,8})["'`]\s*(?:,\s*(?:mode\s*=\s*)?["'][wax]|\)\s*\.(?:write_|open\(\s*["'][wax]))"""
@@ -51,6 +52,32 @@ def code_digest(*files: Path) -> str:
     for path, content in sorted({**code, **texts}.items()):
         parts += [path.name.encode("utf-8", "replace"), content]
     return digest(*parts)
+
+
+def files_mark(values: object, *places: Path) -> str:
+    """A mark that changes with the files that values name, such as a variable `data/a.pdf`; empty where none does.
+
+    Args:
+        values: Variables and settings, as deep as they are.
+        places: The folders that relative paths may start from.
+    """
+    digests = {
+        name: [file_digest(path) for path in (place / name for place in places) if path.is_file()]
+        for name in {text for text in _texts_in(values) if _PATH.fullmatch(text)}
+    }
+    known = {name: each for name, each in digests.items() if each}
+    return digest(encode(known))[:LETTERS] if known else ""
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif is_mapping(value):
+        for item in value.values():
+            yield from _texts_in(item)
+    elif is_array(value):
+        for item in value:
+            yield from _texts_in(item)
 
 
 def named_texts(files: Iterable[Path]) -> Mapping[Path, bytes]:

@@ -18,7 +18,7 @@ from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.record import MutableRecord
 from evenhand.core.secrets import redacted, secrets_mark
 from evenhand.providers.chat import seconds
-from evenhand.providers.local_code import code_digest, shown_to_code
+from evenhand.providers.local_code import code_digest, files_mark, shown_to_code
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 
@@ -70,7 +70,8 @@ class ProcessProvider(MutableRecord, kw_only=True):
             key=digest(identity),
             payload=(prompt.text, options, context),
             cost_bound_usd=call_bound({**self.config, **prompt.config}),
-            unsent=secrets_mark({**self.config, **prompt.config}),
+            unsent=secrets_mark({**self.config, **prompt.config})
+            + files_mark([self.config, prompt.config, prompt.vars], self.folder),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

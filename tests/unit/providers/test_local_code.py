@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt
@@ -144,6 +145,42 @@ def test_what_answers_to_another_secret_shares_no_answer_and_is_found_in_a_repla
     assert ann.unsent == again.unsent != bob.unsent
     assert ann.key == bob.key
     assert len(ann.unsent) <= 4  # too few digits to find out a password by
+
+
+@pytest.mark.parametrize("id_", ["python:model.py", "model.js", "exec:echo"])
+@pytest.mark.parametrize("place", ["variable", "deep variable", "setting", "setting of a test"])
+def test_a_change_in_a_file_that_a_variable_or_a_setting_names_shares_no_cached_answer(
+    id_: str, place: str, tmp_path: Path
+):
+    """The code reads it: an answer about the old document must not stand for the new one."""
+    (tmp_path / "model.py").write_text("def call_api(p, o, c): return 'x'\n")
+    (tmp_path / "model.js").write_text("module.exports = async () => ({output: 'x'});\n")
+    (tmp_path / "data").mkdir()
+    document = tmp_path / "data" / "a.pdf"
+
+    def unsent(name: str = "data/a.pdf") -> str:
+        named: dict[str, Any] = {
+            "document": name,
+            "n": 1,
+            "words": "A sentence. Another one.",
+            "none": "no/b.txt",
+        }
+        variables = {"variable": named, "deep variable": {"all": [named]}}.get(place, {})
+        config = named if place == "setting" else {}
+        provider = create(
+            f"file://{id_}" if id_.endswith("js") else id_, config=config, env={}, base=tmp_path
+        )
+        settings = named if place == "setting of a test" else {}
+        prompt = replace(Prompt.of("x", **settings), vars=variables)
+        return provider.request(prompt).unsent
+
+    assert unsent() == ""  # there is no such file
+    document.write_bytes(b"old")
+    old = unsent()
+    assert old == unsent() != ""
+    assert unsent(str(document)) != ""
+    document.write_bytes(b"other")
+    assert unsent() not in (old, "")
 
 
 def test_a_vendor_is_not_paid_again_for_another_key(tmp_path: Path):
