@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt
-from evenhand.core.provider import Request
+from evenhand.core.provider import ReadsFiles, Request
+from evenhand.doors.prompt_directories.loaded_files import reached_by_id
 from evenhand.providers.bridge import LiteLlm
 from evenhand.providers.catalog import create
 
@@ -38,6 +39,60 @@ def test_a_change_in_the_script_that_a_program_runs_makes_it_another_model(tmp_p
     before = key("exec:sh app.sh", tmp_path)
     (tmp_path / "app.sh").write_text("echo v2\n")
     assert key("exec:sh app.sh", tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m app",
+        "python -m app.main",
+        "python app",
+        "sh -c 'python app/main.py'",
+        'sh -c "cd app && python main.py"',
+        "make -s ask",
+        "npm run ask",
+        "uv run app",
+    ],
+)
+def test_a_change_in_what_a_command_runs_makes_it_another_model_whether_or_not_it_names_a_file(
+    command: str, tmp_path: Path
+):
+    """A module, a folder, a line for a shell, a recipe: no answer of the old code stands for the new."""
+    (tmp_path / "app").mkdir()
+    for name in ("__init__.py", "__main__.py", "main.py"):
+        (tmp_path / "app" / name).write_text("import app.main\n")
+    before = key(f"exec:{command}", tmp_path)
+    (tmp_path / "app" / "main.py").write_text("print('v2')\n")
+    assert key(f"exec:{command}", tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("python app.py", {"app.py"}),
+        ("python -m app", {"app.py", "app/__init__.py", "app/__main__.py"}),
+        ("python -m app.judge", {"app/judge.py"}),
+        ("node app", {"app/__init__.py", "app/__main__.py", "app/judge.py"}),
+        ("bash -c 'cd . && python app/judge.py'", {"app/judge.py", "app.py"}),
+        ("make judge", {"Makefile"}),
+        ("echo", set[str]()),
+    ],
+)
+def test_the_files_of_a_command_are_those_that_it_runs(
+    command: str, files: set[str], tmp_path: Path
+):
+    """By them a judge that is a program is known to be another one, and evidence to be stale."""
+    (tmp_path / "app").mkdir()
+    for name in ("app.py", "app/__init__.py", "app/__main__.py", "app/judge.py", "Makefile"):
+        (tmp_path / name).write_text("# code\n")
+    (tmp_path / "app" / "notes.txt").write_text("no code\n")
+    provider = create(f"exec:{command}", config={}, env={}, base=tmp_path)
+    assert isinstance(provider, ReadsFiles)
+    assert {str(path.relative_to(tmp_path)) for path in provider.files} == files
+    assert {
+        str(path.relative_to(tmp_path))
+        for path in reached_by_id(f"exec:{command}", tmp_path, tmp_path)
+    } >= files
 
 
 @pytest.mark.parametrize(
