@@ -244,3 +244,28 @@ def test_a_password_in_a_broken_address_is_not_in_the_message(
     assert ran("check") == 2
     said = capsys.readouterr()
     nothing_left(folder, said.out + said.err)
+
+
+def test_whoever_asks_with_another_secret_gets_an_answer_of_their_own(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Beside each other in a run, and in the next run: only the same secret is answered by the cache."""
+    (folder / "service.py").write_text(
+        "def call_api(prompt, options, context):\n"
+        "    return {'output': 'secret report' if 'admin' in options['config']['token'] else 'denied'}\n"
+    )
+
+    def passed(*tokens: str) -> list[str]:
+        providers = [
+            {"id": "python:service.py", "label": label, "config": {"token": token}}
+            for label, token in zip(("first", "second"), tokens, strict=True)
+        ]
+        tests = [{"assert": [{"type": "equals", "value": "denied"}]}]
+        config = {"prompts": ["Show it"], "providers": providers, "tests": tests}
+        (folder / "promptfooconfig.json").write_text(json.dumps(config), "utf-8")
+        ran("run", str(folder), "--json")
+        columns = json.loads(capsys.readouterr().out)["trials"]
+        return [trial["outcome"] for trial in columns]
+
+    assert passed("admin-0123456789", "guest-0123456789") == ["fail", "pass"]
+    assert passed("guest-0123456789", "guest-0123456789") == ["pass", "pass"]

@@ -227,7 +227,7 @@ def _files(
 def _is_whole(run: RunFile) -> bool:
     """Whether a run of evals came to its end, and asked for itself: what a baseline may be made of."""
     meta = run.meta
-    if meta.is_judge_check or meta.status != "finished" or "replay" in meta.settings:
+    if not meta.is_of_evals or meta.status != "finished" or "replay" in meta.settings:
         return False
     if meta.sharded is not None:
         return False

@@ -25,8 +25,7 @@ from evenhand.core.variant import Variant
 RunStatus = Literal[
     "running", "finished", "decided", "interrupted", "stopped", "out_of_budget", "waiting"
 ]
-"""running (or killed: its lock tells) · all trials settled · enough of them to decide · stopped by a signal · by a
-fatal error · by --max-cost · batches are out."""
+"""running (or killed: its lock tells) · all settled · enough to decide · a signal · an error · --max-cost · batches."""
 
 VerdictWord = Literal["passed", "failed", "undecided"]
 
@@ -122,10 +121,7 @@ class RunMeta(Record, frozen=True):
 
     @property
     def ended_early(self) -> bool:
-        """Whether outcomes had a say in which cases were run, which ordinary intervals don't allow for.
-
-        The run ended as soon as it was decided, or drew more of those that came out both ways before.
-        """
+        """Whether outcomes had a say in which cases were run: it ended once decided, or drew more of those in doubt."""
         return self.status == "decided" and not (self.is_sample and not self.decided.get("chances"))
 
     @property
@@ -133,6 +129,11 @@ class RunMeta(Record, frozen=True):
         """Whether the run is one cell of another one, edited and asked again."""
         request = self.settings.get("asked")
         return isinstance(request, Mapping) and bool(request.get("edits"))
+
+    @property
+    def is_of_evals(self) -> bool:
+        """Whether the run asked the system what its evals ask: no check of judges, and no edited cell."""
+        return not (self.is_judge_check or self.is_edited)
 
     @property
     def is_scripted(self) -> bool:

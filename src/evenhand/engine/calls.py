@@ -251,7 +251,7 @@ class CallDesk:
 
     def _look_back(self, trial: LiveTrial, provider: Provider, request: Request) -> None:
         """Notes what is expected of an answer, and ends a trial whose result an earlier run knows; raises Taken."""
-        alone = says(provider, "answers_by_request_alone")
+        alone = says(provider, "answers_by_request_alone") and not request.unsent
         if alone:
             trial.checks = checks_of(trial.planned, trial.vars)
         if self._taking is None:

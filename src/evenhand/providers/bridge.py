@@ -29,7 +29,7 @@ from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.own_requests import by_the_run
 from evenhand.core.provider import Answer, Host, Provider, Request
-from evenhand.core.secrets import redacted, shown
+from evenhand.core.secrets import redacted, secrets_mark, shown
 from evenhand.providers.chat import chat_provider
 from evenhand.providers.compatible import dialect_of, split_kind
 from evenhand.providers.embeddings import EMBEDS
@@ -107,6 +107,7 @@ class LiteLlm:
             payload=body,
             deterministic=self.embeds or body.get("temperature") == 0 or "seed" in body,
             tokens_in=len(identity) // 4,
+            unsent=secrets_mark({k: v for k, v in body.items() if k != "api_key"}),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

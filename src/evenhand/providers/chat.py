@@ -34,7 +34,7 @@ from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http_answer import HttpAnswer, answered
-from evenhand.providers.meant_headers import meant_headers
+from evenhand.providers.meant_headers import headers_mark, meant_headers
 from evenhand.providers.missing_keys import PLACEHOLDER, set_key
 from evenhand.providers.prices import bound, call_bound, is_stated, price_of
 from evenhand.providers.refusals import refusal, refused
@@ -159,6 +159,7 @@ class ChatProvider(MutableRecord, kw_only=True):
     _prefix: bytes = b""
     _suffix: bytes = b""
     _routing: bytes = b""
+    _headers_mark: str = ""
     _settings: dict[str, Any] = field(default_factory=dict[str, Any])
     _bounds: tuple[int, bool] = (0, False)
     _parsed: bool = False
@@ -190,6 +191,7 @@ class ChatProvider(MutableRecord, kw_only=True):
         written: Mapping[object, object] = self.config.get("headers") or {}
         self._headers.update({str(k): str(v) for k, v in written.items()})
         meant = meant_headers(written)
+        self._headers_mark = headers_mark(written)
         self._routing = b"," + encode({"headers": meant})[1:-1] if meant else b""
         # Keys in canonical order: body, configured, headers, url, version.
         tail = encode({"url": address_of(self.url), "version": self.dialect.version})
@@ -249,6 +251,7 @@ class ChatProvider(MutableRecord, kw_only=True):
             stated=most_usd is not None,
             beyond=beyond,
             tokens_out=limit,
+            unsent=self._headers_mark,
         )
 
     def uncovered_by(self, settings: Mapping[str, Any]) -> str:

@@ -23,13 +23,20 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.ranges import WORKERS
 from evenhand.core.record import Record
-from evenhand.core.secrets import redacted
+from evenhand.core.secrets import redacted, secrets_mark
 from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.references import is_reference, split_reference
 from evenhand.languages.methods import HOW_TO_CALL, is_method_of_object, needs_object
 from evenhand.providers.chat import seconds
 from evenhand.providers.embeddings import labelled, numbers
-from evenhand.providers.local_code import code_digest, latency_s, paid_for, replied, shown_to_code
+from evenhand.providers.local_code import (
+    code_digest,
+    files_mark,
+    latency_s,
+    paid_for,
+    replied,
+    shown_to_code,
+)
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.workers import COUNT, Workers, another_python
@@ -110,7 +117,14 @@ class FunctionProvider:
             arguments = (*arguments, {"vars": dict(prompt.vars), "prompt": code_prompt})
         call = _Call(function, arguments, prompt.task)
         bound = call_bound(config)
-        return Request(identity=identity, key=digest(identity), payload=call, cost_bound_usd=bound)
+        return Request(
+            identity=identity,
+            key=digest(identity),
+            payload=call,
+            cost_bound_usd=bound,
+            unsent=secrets_mark(options)
+            + files_mark([config, prompt.vars], self.path.parent, Path.cwd()),
+        )
 
     async def send(self, request: Request, host: Host) -> Answer:
         started = time.perf_counter()

@@ -8,14 +8,16 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.definition import LETTERS, file_digest
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import as_array, as_mapping, is_number, number
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping, is_number, number
 from evenhand.core.listed_steps import amount, listed_steps
 from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.core.provider import Provider, ReadsFiles
@@ -27,11 +29,23 @@ LARGEST = 4_000_000
 _NOT_CODE = frozenset({"node_modules", "venv", "site-packages", "__pycache__"})
 
 
-_CODE = frozenset(".py .js .mjs .cjs .jsx .ts .mts .cts .tsx .rb .sh".split())
+_CODE = frozenset(
+    ".py .js .mjs .cjs .jsx .ts .mts .cts .tsx .rb .sh .bash .go .rs .java .kt .scala .swift .c .cc .cpp .h .hpp .cs"
+    " .php .pl .lua .r .R .jl .ex .exs .clj".split()
+)
+_RECIPES: Mapping[str, str] = {
+    "make": "GNUmakefile makefile Makefile",
+    "just": "justfile Justfile .justfile",
+    "rake": "Rakefile",
+    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), "package.json"),
+    **dict.fromkeys(("cargo",), "Cargo.toml"),
+}
+"""Which files say what these programs run."""
 _TEXTS = frozenset(
     ".txt .md .prompt .j2 .jinja .jinja2 .njk .mustache .hbs .tmpl .tpl .xml .json .yaml .yml .toml".split()
 )
 """What prompts and settings that code reads are written in."""
+_PATH = re.compile(r"[^\0\r\n]{1,250}\.\w{1,8}")
 _FILE_NAME = re.compile(rb"[\w.-]+\.\w{1,8}\b")
 _WRITTEN = re.compile(
     rb"""([\w.-]+\.\w{1,8})["'`]\s*(?:,\s*(?:mode\s*=\s*)?["'][wax]|\)\s*\.(?:write_|open\(\s*["'][wax]))"""
@@ -40,17 +54,74 @@ _WRITTEN = re.compile(
 """A file that code writes, such as a log: it would be another one after each call."""
 
 
-def code_digest(*files: Path) -> str:
+def command_files(words: Sequence[str], folder: Path) -> tuple[Path, ...]:
+    """The files that a command runs, as far as its words say: files, code of folders and modules, lines for a shell.
+
+    Args:
+        words: The program and its arguments.
+        folder: Where it is run.
+    """
+    return tuple(dict.fromkeys(path for path in _run_by(words, folder) if path.is_file()))
+
+
+def _run_by(words: Sequence[str], folder: Path) -> Iterator[Path]:
+    for before, word in zip(("", *words), words, strict=False):
+        path = folder / word
+        yield path
+        if " " in word:  # a line for a shell
+            with suppress(ValueError):
+                yield from _run_by(shlex.split(word), folder)
+        elif before == "-m":  # a module of Python's
+            module = folder / word.replace(".", "/")
+            yield module.with_name(f"{module.name}.py")
+            yield from (module / "__init__.py", module / "__main__.py")
+        elif path.is_dir():
+            with suppress(OSError):  # one may not look into it
+                yield from sorted(one for one in path.iterdir() if one.suffix in _CODE)
+        for name in _RECIPES.get(path.name, "").split():
+            yield folder / name
+
+
+def code_digest(*files: Path, below: Path | None = None) -> str:
     """A hash of these files, of all code in and below their folders, and of the texts there that it names.
 
     Files that are not there count nothing. Hidden folders, virtual environments and files of more than 4 MB are left
     out, and no more than 2,000 are read.
+
+    Args:
+        below: A folder whose code counts, too, whichever files there are.
     """
-    code, texts = _code_and_texts(files)
+    code, texts = _code_and_texts(files, below)
     parts: list[bytes] = []
     for path, content in sorted({**code, **texts}.items()):
         parts += [path.name.encode("utf-8", "replace"), content]
     return digest(*parts)
+
+
+def files_mark(values: object, *places: Path) -> str:
+    """A mark that changes with the files that values name, such as a variable `data/a.pdf`; empty where none does.
+
+    Args:
+        values: Variables and settings, as deep as they are.
+        places: The folders that relative paths may start from.
+    """
+    digests = {
+        name: [file_digest(path) for path in (place / name for place in places) if path.is_file()]
+        for name in {text for text in _texts_in(values) if _PATH.fullmatch(text)}
+    }
+    known = {name: each for name, each in digests.items() if each}
+    return digest(encode(known))[:LETTERS] if known else ""
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif is_mapping(value):
+        for item in value.values():
+            yield from _texts_in(item)
+    elif is_array(value):
+        for item in value:
+            yield from _texts_in(item)
 
 
 def named_texts(files: Iterable[Path]) -> Mapping[Path, bytes]:
@@ -58,10 +129,13 @@ def named_texts(files: Iterable[Path]) -> Mapping[Path, bytes]:
     return _code_and_texts(files)[1]
 
 
-def _code_and_texts(files: Iterable[Path]) -> tuple[dict[Path, bytes], dict[Path, bytes]]:
+def _code_and_texts(
+    files: Iterable[Path], folder: Path | None = None
+) -> tuple[dict[Path, bytes], dict[Path, bytes]]:
     """The code in and below the folders of files, these among it, and the texts that it names; what each holds."""
     there = {file.resolve() for file in files if file.is_file()}
-    below = {path for file in there for path in _files_below(file.parent)}
+    folders = {file.parent for file in there} | ({folder.resolve()} if folder else set())
+    below = {path for each in folders for path in _files_below(each)}
     sources = sorted(there | {path for path in below if path.suffix in _CODE})[:MOST_FILES]
     code = {path: _content(path) for path in sources}
     named = {name for content in code.values() for name in _FILE_NAME.findall(content)}

@@ -16,9 +16,9 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.program_output import complaint_of, printed_until_end
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.record import MutableRecord
-from evenhand.core.secrets import redacted
+from evenhand.core.secrets import redacted, secrets_mark
 from evenhand.providers.chat import seconds
-from evenhand.providers.local_code import code_digest, shown_to_code
+from evenhand.providers.local_code import code_digest, command_files, files_mark, shown_to_code
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 
@@ -41,14 +41,13 @@ class ProcessProvider(MutableRecord, kw_only=True):
 
     def __post_init__(self) -> None:
         self.account = self.id
-        self._code = code_digest(*self.files)
+        self._code = code_digest(*self.files, below=self.folder)
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files of the command, whose code decides what it answers."""
         with contextlib.suppress(ValueError):  # a quote that is not closed is told when it is run
-            words = (self.folder / word for word in shlex.split(self.command))
-            return tuple(path for path in words if path.is_file())
+            return command_files(shlex.split(self.command), self.folder)
         return ()
 
     def request(self, prompt: Prompt) -> Request:
@@ -70,6 +69,8 @@ class ProcessProvider(MutableRecord, kw_only=True):
             key=digest(identity),
             payload=(prompt.text, options, context),
             cost_bound_usd=call_bound({**self.config, **prompt.config}),
+            unsent=secrets_mark({**self.config, **prompt.config})
+            + files_mark([self.config, prompt.config, prompt.vars], self.folder),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

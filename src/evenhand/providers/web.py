@@ -30,7 +30,7 @@ from evenhand.core.errors import (
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
-from evenhand.core.secrets import redacted
+from evenhand.core.secrets import redacted, secrets_mark
 from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.references import is_reference, split_reference
 from evenhand.languages.javascript.source import function_text
@@ -119,9 +119,10 @@ class WebProvider:
 
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config}
+        meant = {k: v for k, v in config.items() if k not in ("auth", "timeoutMs")}
         parts = {
             "code": self._code,
-            "config": redacted({k: v for k, v in config.items() if k not in ("auth", "timeoutMs")}),
+            "config": redacted(meant),
             "prompt": prompt.text,
             "url": redacted(self.url),
             "vars": prompt.vars,
@@ -133,6 +134,7 @@ class WebProvider:
             payload=(config, prompt.text, {**prompt.vars, "prompt": prompt.text}),
             tokens_in=len(prompt.text) // 4,
             cost_bound_usd=call_bound(config),
+            unsent=secrets_mark([config.get("auth"), meant, self.url]),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

@@ -270,8 +270,8 @@ _REMOTE = r"(?i)[a-z][a-z0-9+.-]*://"
 def find(start: Path, ref: str | None, *, ended: bool = False) -> Path:
     """The run meant by somebody who stands in `start`: an id, the start of one, a file, or the latest for None.
 
-    `latest~1` is the one before the latest, as in git. The latest is never a probe, a tryout, a check of canaries or
-    one that prepared a dataset: those are found by their ids.
+    `latest~1` is the one before the latest, as in git. The latest is never a probe, a tryout, a check of canaries, one
+    that prepared a dataset or one cell that was asked again: those are found by their ids.
     An imported run is found by the whole of the id that it had in promptfoo, too.
 
     Args:
@@ -343,7 +343,7 @@ def run_before(start: Path, run: RunFile) -> Path | None:
     for path in newest_first(files(start)):
         with contextlib.suppress(StoreError), RunFile.open(path) as other:
             meta = other.meta
-            if meta.id >= run.meta.id or meta.is_judge_check:
+            if meta.id >= run.meta.id or not meta.is_of_evals:
                 continue
             if other.plan_title == run.plan_title:
                 return path
@@ -376,7 +376,7 @@ def _latest(known: Sequence[Path], back: int, *, ended: bool) -> Path:
                 if ended and run.alive:
                     continue
                 # A copy is the same run once more, and not the one before.
-                there += not run.meta.is_judge_check and run.meta.id not in ids
+                there += run.meta.is_of_evals and run.meta.id not in ids
                 ids.add(run.meta.id)
         except StoreError:  # who opens it says why not
             there += 1
@@ -390,7 +390,8 @@ def _latest(known: Sequence[Path], back: int, *, ended: bool) -> Path:
     if ended:
         raise UsageError(f"no run has ended in {known[0].parent}", hint="Run the evals first.")
     raise UsageError(
-        f"there are only probes, audits, tryouts, checks of canaries and prepared datasets in {known[0].parent}",
+        "there are only probes, audits, tryouts, checks of canaries, prepared datasets and cells that were asked again"
+        f" in {known[0].parent}",
         hint=f"Run the evals first, or name one of these: {known[0].stem}",
     )
 

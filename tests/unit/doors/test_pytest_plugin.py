@@ -465,6 +465,92 @@ def test_plain(expect):
     ]
 
 
+@pytest.mark.parametrize(
+    ("test", "outcomes", "verdict", "reason"),
+    [
+        ("test_torn(expect, torn)", {"passed": 1, "errors": 1}, "undecided", "tear-down raised OSError"),
+        ("test_torn(torn, expect)", {"passed": 1, "errors": 1}, "undecided", "tear-down raised OSError"),
+        ("test_broken(expect, broken)", {"errors": 1}, "undecided", "set-up raised OSError: no"),
+        ("test_broken(broken, expect)", {"errors": 1}, "undecided", "set-up raised OSError: no"),
+        ("test_strict(expect)", {"failed": 1}, "failed", "XPASS(strict)"),
+        ("test_skipping(expect, skipping)", {"skipped": 1}, "passed", ""),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mark", ["", "@pytest.mark.repeats(2, at_least=0.5)\n"])
+def test_a_session_that_pytest_fails_has_no_run_that_passed(
+    run: Run,
+    pytester: pytest.Pytester,
+    test: str,
+    outcomes: dict[str, int],
+    verdict: str,
+    reason: str,
+    mark: str,
+):
+    """Whatever fails a test outside of its body: its set-up, its tear-down, or that it should have failed."""
+    strict = "@pytest.mark.xfail(strict=True)\n" if "strict" in test else ""
+    result = run(f"""
+@pytest.fixture
+def broken():
+    raise OSError("no")
+
+@pytest.fixture
+def torn():
+    yield
+    raise OSError("no")
+
+@pytest.fixture
+def skipping():
+    pytest.skip("not today")
+
+{strict}{mark}def {test}:
+    expect(True, "right")
+
+def test_good(expect):
+    expect(True, "right")
+""")
+    result.assert_outcomes(**{**outcomes, "passed": outcomes.get("passed", 0) + 1})
+    with RunFile.open(kept(pytester)[0]) as found:
+        assert document(found)["verdict"] == verdict
+        assert reason in " ".join(
+            f"{trial.error} {[outcome.reason for outcome in trial.outcomes]}"
+            for trial in found.trials()
+        )
+
+
+@pytest.mark.parametrize("word", ["skip", "xfail"])
+def test_a_repeat_that_skips_itself_hides_no_failure_of_another(
+    run: Run, pytester: pytest.Pytester, word: str
+):
+    """It counts neither way, in pytest and in the run."""
+    result = run(f"""
+first, second, third = itertools.count(), itertools.count(), itertools.count()
+
+@pytest.mark.repeats(3)
+def test_bad(expect):
+    number = next(first)
+    if number == 1:
+        pytest.{word}("no key")
+    expect(number != 0, "right")
+
+@pytest.mark.repeats(3)
+def test_good(expect):
+    if next(second) == 1:
+        pytest.{word}("no key")
+    expect(True, "right")
+
+@pytest.mark.repeats(3)
+def test_plain():
+    if next(third) == 2:
+        pytest.{word}("no key")
+    assert third.__reduce__()[1][0] > 1
+""")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["1 of 2 repeats passed, 50 % *; wanted at least 100 %"])
+    with RunFile.open(kept(pytester)[0]) as found:
+        assert [trial.outcome for trial in found.trials()] == ["fail", "pass", "pass", "pass"]
+        assert document(found)["verdict"] == "failed"
+
+
 def test_a_case_below_its_share_fails_the_run_though_all_cases_together_reach_it(
     run: Run, pytester: pytest.Pytester
 ):

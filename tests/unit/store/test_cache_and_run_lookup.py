@@ -23,6 +23,7 @@ from evenhand.store import run_lookup
 from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal
 from evenhand.store.run_lookup import id_at, newest_first
+from evenhand.store.runfile import RunFile
 
 
 def test_an_answer_is_found_by_its_request_and_its_draw(tmp_path: Path):
@@ -168,6 +169,26 @@ async def test_the_latest_run_is_never_one_that_asked_about_judges(
         run_lookup.find(tmp_path, "latest~2")
     with pytest.raises(UsageError, match="Did you mean 'latest~1'"):
         run_lookup.find(tmp_path, "lastest~1")
+
+
+async def test_a_cell_that_was_asked_again_is_not_the_latest_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It is one case, edited: no verdict, baseline or comparison of the evals is made of it unless it is named."""
+    monkeypatch.delenv("EVENHAND_HOME", raising=False)
+    home = tmp_path / ".evenhand"
+    before = await _run(home, "01AAAA1")
+    run = await _run(home, "01AAAA2")
+    cell = await _run(home, "01AAAA3", {"asked": {"edits": [{"trial": 0}]}})
+    assert run_lookup.find(tmp_path, None) == run_lookup.find(tmp_path, "latest") == run
+    assert run_lookup.find(tmp_path, "latest~1") == before
+    assert run_lookup.find(tmp_path, "01AAAA3") == cell
+    await _run(home, "01AAAA4", {"asked": {"edits": []}})
+    with RunFile.open(await _run(home, "01AAAA5")) as latest:
+        assert run_lookup.run_before(tmp_path, latest) == home / "runs" / "01AAAA4.db"
+    await _run(home, "01AAAA6", {"asked": {"edits": [{"trial": 0}]}})
+    with RunFile.open(await _run(home, "01AAAA7")) as latest:
+        assert run_lookup.run_before(tmp_path, latest) == home / "runs" / "01AAAA5.db"
 
 
 async def test_runs_are_found_from_above_and_from_below_their_folder(

@@ -238,6 +238,8 @@ def _why_not(run: RunFile) -> str:
     meta, totals = run.meta, run.totals()
     if meta.is_judge_check:
         return "it asked about judges"
+    if meta.is_edited:
+        return "it is one cell, asked again"
     if replayed(meta) is not None:
         return "its answers are those of another run (--replay, regrade)"
     if totals.trials < meta.planned and meta.status != "finished":

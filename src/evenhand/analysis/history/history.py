@@ -211,7 +211,7 @@ def _join_imported(
 
 
 def _belongs(meta: RunMeta, within: Path | None) -> bool:
-    if meta.is_judge_check or meta.is_edited:
+    if not meta.is_of_evals:
         return False
     if within is None or (meta.source and Path(meta.source).is_relative_to(within)):
         return True

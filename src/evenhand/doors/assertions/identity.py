@@ -60,15 +60,17 @@ def model_identity(provider: Provider | None, task: Task = "generate") -> bytes:
     """What a model is and how it is asked; empty for nobody.
 
     Raises:
-        CannotBeKnownError: It is code of the user's.
+        CannotBeKnownError: It is code of the user's, or more than the request decides.
     """
     if provider is None:
         return b""
     judges_by = judging_task(provider, task)
     if not says(provider, "answers_by_request_alone") or judges_by is None:
         raise CannotBeKnownError
-    prompt = Prompt((Message("user", ""),), "", task=judges_by)
-    return without_address(provider.request(prompt).identity)
+    request = provider.request(Prompt((Message("user", ""),), "", task=judges_by))
+    if request.unsent:  # a secret may choose who answers
+        raise CannotBeKnownError
+    return without_address(request.identity)
 
 
 def _identity(assertion: Assertion | None) -> bytes:

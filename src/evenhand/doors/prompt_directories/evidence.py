@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,6 +60,20 @@ def number(row: Row, *path: str | int) -> float | None:
             return None
     # By type: `isinstance` takes true and false for numbers.
     return value if type(value) in (int, float) else None
+
+
+def oldest_first(rows: Iterable[Row]) -> list[Row]:
+    """The rows by the time that each names: Git merges the rows of two branches in any order.
+
+    A row without a time, as people write them, stays behind the one above it.
+    """
+    dated: list[tuple[str, Row]] = []
+    at = ""
+    for row in rows:
+        written = row.get("ts")
+        at = written if isinstance(written, str) and written else at
+        dated.append((at, row))
+    return [row for _, row in sorted(dated, key=lambda pair: pair[0])]
 
 
 def now() -> str:

@@ -9,7 +9,7 @@ from msgspec import field
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.doors.prompt_directories.content import Content
-from evenhand.doors.prompt_directories.evidence import EvidenceRows, Row
+from evenhand.doors.prompt_directories.evidence import EvidenceRows, Row, oldest_first
 from evenhand.doors.prompt_directories.prompt import Promotion
 from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.providers.addresses import is_vendors, origin, shown_host
@@ -196,9 +196,9 @@ def _not_its_run(row: Row, evidence: Evidence) -> str:
 
 
 def latest_of_runs(rows: Iterable[Row]) -> list[Row]:
-    """The rows, of each run only the last: a run that is gone on with is one run, and a copy of a row is none."""
+    """The rows, oldest first, of each run the last: one that is gone on with is one run, and a copied row is none."""
     latest: dict[object, Row] = {}
-    for place, row in enumerate(rows):
+    for place, row in enumerate(oldest_first(rows)):
         run = row.get("run")
         key = run if isinstance(run, str) else place
         latest.pop(key, None)  # its place is that of the last one

@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, near
-from evenhand.doors.prompt_directories.evidence import USAGE, Row, read
+from evenhand.doors.prompt_directories.evidence import USAGE, Row, oldest_first, read
 from evenhand.doors.prompt_directories.library import Library
 from evenhand.doors.prompt_directories.outcome import trigger_words
 from evenhand.doors.prompt_directories.promotion_rules import (
@@ -130,7 +130,7 @@ def described(prompt: PromptFolder) -> dict[str, Any]:
     stands = standing(prompt, evidence)
     meta = prompt.meta
     row = latest_eval(evidence)
-    last = evidence.evals.rows[-1] if evidence.evals.rows else None
+    last = next(reversed(oldest_first(evidence.evals.rows)), None)
     description: dict[str, Any] = {
         "id": prompt.id,
         "title": meta.title,
@@ -264,7 +264,7 @@ def usage_of(rows: Sequence[Row]) -> PromptUsage:
         verified=sum(row.get("verified") is True for row in sent),
         refuted=sum(row.get("verified") is False for row in sent),
         unverified=sum(row.get("verified") is None for row in sent),
-        last=str(rows[-1].get("ts") or "") if rows else "",
+        last=str(oldest_first(rows)[-1].get("ts") or "") if rows else "",
         medians={key: _median(sent, key) for key in MEASURED[:-1]}
         | {"output_words": _median([row for row in sent if not row.get("error")], "output_words")},
     )

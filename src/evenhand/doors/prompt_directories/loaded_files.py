@@ -10,8 +10,10 @@ the prompt's folder it counts all the same, as all files there do.
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from evenhand.doors.prompt_directories.library import (
     TEMPLATE,
     leads_out,
 )
+from evenhand.providers.local_code import command_files
 
 LONGEST = 512 * 1024
 """Bytes of a program that are read for names."""
@@ -63,6 +66,10 @@ def reached_by_id(model: str, folder: Path, root: Path) -> set[Path]:
     if not model.startswith(("python:", "exec:", "file:")) and not _SCRIPT.search(model):
         return set()
     files = {path for word in _words(model) for path in _meant(word, (root,), root)}
+    if model.startswith("exec:"):
+        with contextlib.suppress(ValueError):  # a quote that is not closed
+            run = command_files(shlex.split(model.removeprefix("exec:")), root)
+            files |= {path for path in run if _counts(path, root)}
     return files | reached(files, folder, root)
 
 

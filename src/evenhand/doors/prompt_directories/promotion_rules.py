@@ -23,6 +23,7 @@ from evenhand.doors.prompt_directories.evidence import (
     USAGE,
     Row,
     number,
+    oldest_first,
     promotions_of,
     read,
 )
@@ -178,7 +179,7 @@ def standing(prompt: PromptFolder, evidence: Evidence) -> Standing:
 
 def forced(evidence: Evidence, status: Status) -> bool:
     """Whether somebody promoted the prompt to this status, as it is now, without the evidence, and said why."""
-    rows = [row for row in evidence.promotions.rows if row.get("to") == status]
+    rows = [row for row in oldest_first(evidence.promotions.rows) if row.get("to") == status]
     last = rows[-1] if rows else {}
     return bool(last.get("forced")) and last.get("content") == evidence.content.whole
 

@@ -13,7 +13,7 @@ from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.words import count
-from evenhand.doors.prompt_directories.evidence import Row, number
+from evenhand.doors.prompt_directories.evidence import Row, number, oldest_first
 from evenhand.doors.prompt_directories.evidence_rules import Evidence, not_an_eval, uses
 from evenhand.doors.prompt_directories.library import Library
 from evenhand.doors.prompt_directories.promotion_rules import (
@@ -246,7 +246,7 @@ def last_results(evidence: Evidence, runs: KeptRuns) -> Iterator[str]:
     """The last eval, case by case: of its run where that is here, else what its row says of those that failed."""
     if not evidence.evals.rows:
         return
-    row = evidence.evals.rows[-1]
+    row = oldest_first(evidence.evals.rows)[-1]
     yield f"<h2>The last run, {text(str(row.get('ts') or '')[:10])}</h2>"
     marks = [word for word in ("partial", "offline") if row.get(word)]
     summary = f"{row.get('passed')} of {row.get('total')} cases passed"

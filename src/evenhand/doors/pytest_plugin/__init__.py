@@ -285,6 +285,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
         raise
     except BaseException as error:
+        if isinstance(error, pytest.xfail.Exception) and REPEAT in item.stash:
+            raise  # this repeat is skipped
         from evenhand.core.errors import JudgeError
 
         trial = item.stash.get(TRIAL, None)
@@ -381,7 +383,30 @@ def pytest_runtest_makereport(
     session_run = item.config.stash.get(SESSION_RUN, None)
     if session_run is not None and report.skipped and hasattr(report, "wasxfail"):
         session_run.expected_to_fail(item.nodeid)
+    if report.failed and isinstance(item, pytest.Function):
+        _note_failure(item, call, report)
     return report
+
+
+def _note_failure(
+    item: pytest.Function, call: pytest.CallInfo[None], report: pytest.TestReport
+) -> None:
+    """Has the session's run say what pytest says of a test that failed outside of its body, or should have failed."""
+    error = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(error, (pytest.exit.Exception, KeyboardInterrupt)):
+        return
+    text = str(error or report.longrepr).strip().partition("\n")[0]
+    why = f"{type(error).__name__}: {text}" if error is not None else text
+    if call.when == "setup":
+        if "expect" in item.fixturenames:
+            with contextlib.suppress(
+                pytest.fail.Exception
+            ):  # a run that can't be kept, as pytest has told
+                repeat = item.stash.get(REPEAT, 0)
+                _session_run(item).not_set_up(item.nodeid, _function(item), repeat, why)
+    elif session_run := item.config.stash.get(SESSION_RUN, None):
+        torn_down = call.when == "teardown"
+        session_run.failed_otherwise(item.nodeid, why, torn_down=torn_down)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -39,7 +39,7 @@ from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import CassetteUse, PlannedTrial
 from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.requirement import PASSED, Bound, Requirement
-from evenhand.core.run import PYTEST, RunMeta, TrialResult
+from evenhand.core.run import PYTEST, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.users_code import OURS, is_users
 from evenhand.core.variant import Variant
@@ -233,6 +233,8 @@ class SessionRun:
         self._least: dict[str, float] = {}
         self._settled: Counter[tuple[int, str]] = Counter()
         self._applied: set[str] = set()
+        self._broken: set[str] = set()
+        self._last: TrialResult | None = None
         self._asked: dict[int, Provider] = {}
         self._models = Roster(root, os.environ, project=Project())
         home = home_for(root)
@@ -308,7 +310,7 @@ class SessionRun:
         """
         self._least[test] = at_least
         row = replace(case, id=test) if case is not None else Case(test)
-        variant = self._variants.get(function) or Variant(0, function, "")
+        variant = self._variant(function)
 
         async def body(trial: Trial) -> object:
             return await test_trial.first_text(trial)
@@ -364,6 +366,7 @@ class SessionRun:
             if not isinstance(error, StoreError):
                 await self._journal.settle(result)
         self._settled[result.variant, result.case] += 1
+        self._last = result
         if result.outcome != "not_applicable":
             self._applied.add(result.case)
         return result
@@ -373,22 +376,70 @@ class SessionRun:
         if test in self._least:
             self._least[test] = 0.0
 
+    def not_set_up(self, test: str, function: str, repeat: int, why: str) -> None:
+        """Records a test that never began: it has no verdict, and neither has the session."""
+        self._least.setdefault(test, 1.0)
+        result = TrialResult(
+            index=next(self._count),
+            case=test,
+            variant=self._variant(function).index,
+            repeat=repeat,
+            outcome="error",
+            score=None,
+            cost_usd=0.0,
+            error=TrialError("code", f"the test's set-up raised {why}"),
+        )
+        self._wait(self._journal.settle(result))
+        self._settled[result.variant, test] += 1
+        self._break(test)
+
+    def failed_otherwise(self, test: str, why: str, *, torn_down: bool = False) -> None:
+        """Records that pytest doesn't let a test pass whose expectations were met.
+
+        Args:
+            torn_down: It is an error of its tear-down; else it should have failed (`xfail(strict=True)`).
+        """
+        last = self._last
+        if torn_down and test in self._least:
+            self._break(test)
+        if last is None or last.case != test or last.outcome in ("fail", "error"):
+            return
+        if torn_down:
+            error = TrialError("code", f"the test's tear-down raised {why}")
+            result = replace(last, outcome="error", score=None, error=error)
+        else:
+            outcomes = (*last.outcomes, Outcome("fails, as its xfail says", "fail", 0.0, why))
+            score = share_passed(outcomes).score
+            result = replace(last, outcome="fail", score=score, outcomes=outcomes)
+        self._journal.again(last.index)
+        self._last = self._wait(self._journal.settle(result))
+        self._applied.add(test)
+
+    def _break(self, test: str) -> None:
+        """Notes that pytest has an error of this test, whatever share of its repeats may fail."""
+        self._broken.add(test)
+        self._applied.add(test)
+
+    def _variant(self, function: str) -> Variant:
+        return self._variants.get(function) or Variant(0, function, "")
+
     def _requirements(self) -> tuple[Requirement, ...]:
         """What its tests have to reach; nothing where all repeats of each have to pass."""
-        if all(self._least[test] == 1 for _, test in self._settled):
+        least = {**self._least, **dict.fromkeys(self._broken, 1.0)}
+        if all(least[test] == 1 for _, test in self._settled):
             return ()
         tests: dict[int, list[str]] = {}
         for variant, test in self._settled:
             # A test that says no share of its own passes if nothing in it applies.
-            if test in self._applied or self._least[test] < 1:
+            if test in self._applied or least[test] < 1:
                 tests.setdefault(variant, []).append(test)
         required: list[Requirement] = []
         for variant, of_it in tests.items():
-            shares = {self._least[test] for test in of_it}
+            shares = {least[test] for test in of_it}
             # That all trials pass is the same of a test as a whole and of each of its cases.
             by_case = len(of_it) > 1 and shares != {1.0}
             required += [
-                Requirement(PASSED, Bound(self._least[test]), (variant,), test if by_case else "")
+                Requirement(PASSED, Bound(least[test]), (variant,), test if by_case else "")
                 for test in (of_it if by_case else of_it[:1])
             ]
         return tuple(required)

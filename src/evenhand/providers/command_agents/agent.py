@@ -41,7 +41,7 @@ from evenhand.providers.command_agents.folder import (
 from evenhand.providers.command_agents.reading import read_transcript
 from evenhand.providers.command_agents.running import Ran, run_program, sandbox_here
 from evenhand.providers.command_agents.transcript import FORMATS, Format, Line
-from evenhand.providers.local_code import code_digest
+from evenhand.providers.local_code import code_digest, command_files
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 
@@ -190,7 +190,7 @@ class CommandAgent:
         self._words = shlex.split(self.command)
         if self.template is not None:
             self.template = self.base / self.template
-        self._code = code_digest(*(self.base / word for word in self._words))
+        self._code = code_digest(*command_files(self._words, self.base))
 
     def _wrong(self) -> Sequence[str]:
         """What is wrong with how it is described."""

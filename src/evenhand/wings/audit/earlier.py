@@ -87,7 +87,7 @@ def earlier_runs(home: Path, keys: Iterable[Key], before: float | None = None) -
         try:
             with RunFile.open(path) as run:
                 meta = run.meta
-                if meta.is_judge_check or meta.is_edited or meta.created_at > end:
+                if not meta.is_of_evals or meta.created_at > end:
                     continue
                 labels = standing(one for one in run.labels() if one.at <= end)
                 read = list(_trials(run, labels, cases, MOST_TRIALS - count))

@@ -19,6 +19,7 @@ from evenhand.doors.prompt_directories.evidence import (
     read,
 )
 from evenhand.doors.prompt_directories.evidence_rules import latest_of_runs, not_an_eval
+from evenhand.doors.prompt_directories.listing import described
 from evenhand.doors.prompt_directories.outcome import rows_of
 from evenhand.doors.prompt_directories.plan import load
 from evenhand.doors.prompt_directories.promotion import promote
@@ -221,6 +222,35 @@ def test_a_run_has_one_row_its_last_at_the_place_of_that(shelf):
     """A run that is gone on with appends another; rows without a run stand for themselves."""
     rows = [{"run": run, "n": n} for n, run in enumerate(["a", "b", "a", None, None], 1)]
     assert [row["n"] for row in latest_of_runs(rows)] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("merged", [["red", "green"], ["green", "red"]])
+def test_the_latest_eval_is_that_of_the_latest_time_however_git_merged_the_rows(shelf, merged):
+    """Of two branches, either's rows may come first: the green one is older here, and decides nothing."""
+    meta(shelf, promotion="{min_uses: 0, max_reruns: 0}")
+    rows = {
+        "green": {"ts": "2026-11-30T09:00:00Z"},
+        "red": {"ts": "2026-11-30T10:00:00Z", "all_passed": False, "failed_cases": ["hard"]},
+    }
+    for name in merged:
+        evaluated(shelf, **rows[name])
+    assert [line[:30] for line in missing(shelf, "ready")] == ["the latest eval failed: hard; "]
+    described_ = described(shelf.read())
+    assert described_["latest_eval"]["ts"] == described_["last_eval"]["ts"] == rows["red"]["ts"]
+    evaluated(shelf, ts="2026-11-30T11:00:00Z")
+    assert "1 full run of this content failed before" in missing(shelf, "ready")[0]
+    evaluated(shelf, ts="2026-11-30T08:00:00Z", all_passed=False)  # another branch's, merged late
+    assert "2 full runs of this content failed before" in missing(shelf, "ready")[0]
+
+
+def test_a_promotion_is_forced_if_the_latest_one_was_however_git_merged_the_rows(shelf):
+    """A row that another branch had before is none of today's."""
+    meta(shelf, status="tested")
+    prompt = shelf.read()
+    row = {"to": "tested", "content": content_of(prompt).whole}
+    append(prompt.path / PROMOTIONS, {**row, "ts": "2026-11-30T10:00:00Z", "forced": True})
+    append(prompt.path / PROMOTIONS, {**row, "ts": "2026-11-30T09:00:00Z", "forced": False})
+    assert standing(prompt, evidence_of(prompt)).state == "forced"
 
 
 @pytest.mark.parametrize(
