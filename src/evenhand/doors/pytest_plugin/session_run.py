@@ -29,6 +29,7 @@ from evenhand.core.errors import (
     BadRequest,
     BudgetStop,
     CodeError,
+    EvenhandError,
     ProviderError,
     StoreError,
     UsageError,
@@ -40,12 +41,13 @@ from evenhand.core.plan import CassetteUse, PlannedTrial
 from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import PYTEST, RunMeta, TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, State
 from evenhand.core.users_code import OURS, is_users
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.doors.eval_sets.expect import Stated
 from evenhand.doors.eval_sets.project_files import session_code
+from evenhand.doors.pytest_plugin.attempts import Attempts, once_more
 from evenhand.doors.pytest_plugin.cassette import SessionCassette
 from evenhand.engine.budget import Budget
 from evenhand.engine.call_context import Home
@@ -231,8 +233,7 @@ class SessionRun:
         self._variants = {name: Variant(i, name, "") for i, name in enumerate(planned)}
         self._count = itertools.count()
         self._least: dict[str, float] = {}
-        self._settled: Counter[tuple[int, str]] = Counter()
-        self._applied: set[str] = set()
+        self._settled: dict[int, tuple[int, str, State]] = {}
         self._asked: dict[int, Provider] = {}
         self._models = Roster(root, os.environ, project=Project())
         home = home_for(root)
@@ -284,40 +285,62 @@ class SessionRun:
         replay = Replay(recordings, variants, lambda: recordings.which, hint=RECORD)
         return dict.fromkeys((one.index for one in variants), replay)
 
-    def trial(
-        self,
-        test: str,
-        function: str,
-        case: Case | None,
-        repeat: int,
-        judge: Provider | None,
-        asserts: str = "",
-        *,
-        at_least: float = 1.0,
-    ) -> TestTrial:
-        """The trial of a test that begins.
+    def attempts(
+        self, test: str, function: str, repeat: int, description: str, at_least: float
+    ) -> Attempts:
+        """A repeat of a test that begins, before any attempt at it.
 
         Args:
             test: Its id; the case is known by it.
             function: It without its parameters.
-            case: The row that it is given, if any.
             repeat: From 0.
-            judge: Who judges, for scorers that name nobody.
-            asserts: A digest of what it asserts by itself; empty where that isn't known.
+            description: Of its row, if it is given one.
             at_least: The share of its repeats that has to pass.
         """
-        self._least[test] = at_least
-        row = replace(case, id=test) if case is not None else Case(test)
-        variant = self._variants.get(function) or Variant(0, function, "")
+        self._least.setdefault(test, at_least)
+        return Attempts(
+            TrialResult(
+                index=next(self._count),
+                case=test,
+                variant=self._variant(function).index,
+                repeat=repeat,
+                outcome="not_applicable",
+                score=None,
+                description=description,
+            )
+        )
+
+    def _variant(self, function: str) -> Variant:
+        return self._variants.get(function) or Variant(0, function, "")
+
+    def trial(
+        self,
+        attempts: Attempts,
+        function: str,
+        case: Case | None,
+        judge: Provider | None,
+        asserts: str = "",
+    ) -> TestTrial:
+        """The trial of a test that begins.
+
+        Args:
+            attempts: Those at this repeat of it.
+            function: The test without its parameters.
+            case: The row that it is given, if any.
+            judge: Who judges, for scorers that name nobody.
+            asserts: A digest of what it asserts by itself; empty where that isn't known.
+        """
+        place = attempts.unsettled
+        row = replace(case, id=place.case) if case is not None else Case(place.case)
 
         async def body(trial: Trial) -> object:
             return await test_trial.first_text(trial)
 
         planned = PlannedTrial(
-            index=next(self._count),
+            index=place.index,
             case=row,
-            variant=variant,
-            repeat=repeat,
+            variant=self._variant(function),
+            repeat=place.repeat,
             body=body,
             rule=share_passed,
             scored_by=asserts,
@@ -340,47 +363,59 @@ class SessionRun:
             provider = Unplugged(provider)
         return await self._desk.ask(trial, provider, prompt, role)
 
-    def settle(self, trial: TestTrial) -> TrialResult:
+    def settle(self, trial: TestTrial, attempts: Attempts) -> TrialResult:
         """Settles a test's expectations, and records what they came to."""
-        return self._wait(self._settle(trial))
+        return self._wait(self._settle(trial, attempts))
 
-    async def _settle(self, trial: TestTrial) -> TrialResult:
+    async def _settle(self, trial: TestTrial, attempts: Attempts) -> TrialResult:
+        fatal = False
         try:
-            result = await self._journal.settle(await trial.settle())
+            result = await trial.settle()
         except (ProviderError, BudgetStop, StoreError) as error:
-            planned = trial.planned
-            result = TrialResult(
-                index=planned.index,
-                case=planned.case.id,
-                variant=planned.variant.index,
-                repeat=planned.repeat,
-                outcome="error",
-                score=None,
-                reason=str(error),
-                error=trial_error(error),
-                description=planned.case.description,
-            )
             # After a StoreError nothing more can be written to the run's file.
-            if not isinstance(error, StoreError):
-                await self._journal.settle(result)
-        self._settled[result.variant, result.case] += 1
-        if result.outcome != "not_applicable":
-            self._applied.add(result.case)
+            fatal = isinstance(error, StoreError)
+            result = _without_verdict(attempts, error)
+        if not fatal:
+            try:
+                result = await self._store(attempts, result)
+            except StoreError as error:
+                result = _without_verdict(attempts, error)
+        attempts.result = result
         return result
 
+    def settle_again(self, attempts: Attempts, outcome: Outcome) -> None:
+        """Settles a trial once more, with what pytest reports of its test."""
+        with contextlib.suppress(StoreError):
+            attempts.result = self._wait(self._store(attempts, once_more(attempts, outcome)))
+
+    async def _store(self, attempts: Attempts, result: TrialResult) -> TrialResult:
+        if result.index in self._settled:
+            self._journal.again(result.index)
+        self._settled[result.index] = result.variant, result.case, result.outcome
+        if not attempts.earlier:
+            return await self._journal.settle(result)
+        listed = await self._journal.settle(attempts.listed_in(result))
+        return replace(listed, outcomes=listed.outcomes[: len(result.outcomes)])
+
     def expected_to_fail(self, test: str) -> None:
-        """Notes that a test failed as its marker `xfail` says: pytest does not mind."""
+        """Notes that a test failed, and pytest does not mind: its marker `xfail` says so, or a plugin."""
         if test in self._least:
             self._least[test] = 0.0
 
+    def must_pass(self, test: str) -> None:
+        """Notes that a test failed outside of its body: pytest goes by no share there."""
+        self._least[test] = 1.0
+
     def _requirements(self) -> tuple[Requirement, ...]:
         """What its tests have to reach; nothing where all repeats of each have to pass."""
-        if all(self._least[test] == 1 for _, test in self._settled):
+        settled = self._settled.values()
+        if all(self._least[test] == 1 for _, test, _ in settled):
             return ()
+        applied = {test for _, test, state in settled if state != "not_applicable"}
         tests: dict[int, list[str]] = {}
-        for variant, test in self._settled:
+        for variant, test in dict.fromkeys((variant, test) for variant, test, _ in settled):
             # A test that says no share of its own passes if nothing in it applies.
-            if test in self._applied or self._least[test] < 1:
+            if test in applied or self._least[test] < 1:
                 tests.setdefault(variant, []).append(test)
         required: list[Requirement] = []
         for variant, of_it in tests.items():
@@ -434,7 +469,9 @@ class SessionRun:
         await asyncio.gather(*closing, return_exceptions=True)
         self._cache.close()
         self._host.close()
-        journal, settled = self._journal, self._settled
+        await self._settle_late()
+        journal = self._journal
+        settled = Counter((variant, test) for variant, test, _ in self._settled.values())
         journal.meta = replace(
             journal.meta,
             repeats=max(settled.values(), default=1),
@@ -445,6 +482,18 @@ class SessionRun:
             journal.meta = replace(journal.meta, planned=settled.total(), case_count=len(settled))
         await journal.finish("interrupted" if interrupted else "finished")
 
+    async def _settle_late(self) -> None:
+        """Leaves the tests without a verdict that expected something when they had been reported."""
+        if not self._late:
+            return
+        await self._journal.turn()  # what they came to can be read from here on
+        for trial, problem in self._late:
+            result = self._journal.result(trial.planned.index)
+            if result is not None:
+                attempts = Attempts(result)
+                outcome = error_outcome(Expectation(None, Stated("the test")), problem)
+                await self._store(attempts, once_more(attempts, outcome))
+
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
@@ -453,6 +502,11 @@ class SessionRun:
             # Ctrl-C interrupts this thread alone: the work on the run's loop would go on.
             future.cancel()
             raise
+
+
+def _without_verdict(attempts: Attempts, error: EvenhandError) -> TrialResult:
+    known = trial_error(error)
+    return replace(attempts.unsettled, outcome="error", reason=str(error), error=known)
 
 
 def _caller() -> str:
