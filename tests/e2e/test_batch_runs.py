@@ -27,7 +27,6 @@ defaultTest:
     - {type: contains, value: question}
     - {type: llm-rubric, value: is kind}
     - {type: similar, value: question, threshold: 0.1, provider: openai:embedding:text-embedding-3-small}
-    - {type: latency, threshold: 10000}
 tests:
   - {vars: {q: question one}}
   - {vars: {q: no such thing}}
@@ -182,12 +181,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def said(document: dict[str, Any]) -> list[Any]:
-    """What a run's trials came to, without what says when, and without the latency of the live lane."""
+    """What a run's trials came to, without what says when."""
     keys = ("case", "outcome", "output", "tokens_in", "tokens_out")
     return [
         [
             *(trial[key] for key in keys),
-            [(o["name"], o["outcome"]) for o in trial["outcomes"] if "latency" not in o["name"]],
+            [(o["name"], o["outcome"]) for o in trial["outcomes"]],
         ]
         for trial in document["trials"]
     ]
@@ -196,7 +195,7 @@ def said(document: dict[str, Any]) -> list[Any]:
 def test_a_batched_run_has_the_verdicts_of_a_live_one_at_half_its_cost(
     serve: Callable[..., FakeProvider], run: Run, tmp_path: Path
 ):
-    """Chat, responses, messages, embeddings and judges. Latency does not apply; nothing is asked twice."""
+    """Chat, responses, messages, embeddings and judges. Nothing is asked twice."""
     fake = serve()
     (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
     live = run("run", ".", "--no-cache", code=1)
@@ -208,11 +207,26 @@ def test_a_batched_run_has_the_verdicts_of_a_live_one_at_half_its_cost(
     assert fake.ledger.price == price / 2
     assert batched["totals"]["cost_usd"] == pytest.approx(live["totals"]["cost_usd"] / 2)
     assert (batched["totals"]["calls"], batched["totals"]["cached"]) == (live["totals"]["calls"], 0)
-    latency = [o for t in batched["trials"] for o in t["outcomes"] if "latency" in o["name"]]
-    assert {o["outcome"] for o in latency} == {"not_applicable"}
     status = run("runs", "status")
     assert status["wave"] == 2
     assert {batch["state"] for batch in status["batches"]} == {"collected"}
+
+
+@pytest.mark.parametrize("kind", ["latency", "first-token", "not-latency"])
+def test_a_bound_on_a_time_that_nobody_measured_is_an_error_and_no_pass(
+    serve: Callable[..., FakeProvider], run: Run, tmp_path: Path, kind: str
+):
+    """Each answer comes in a batch: all else that is expected holds, and the run is undecided."""
+    serve()
+    bound = f"    - {{type: {kind}, threshold: 10000}}\ntests:\n"
+    config = "\n".join(line for line in CONFIG.splitlines() if "no such thing" not in line)
+    (tmp_path / "promptfooconfig.yaml").write_text(config.replace("tests:\n", bound))
+    batched = run("run", ".", "--no-cache", "--batch", *QUICK, code=3)
+    assert batched["verdict"] == "undecided"
+    assert {trial["outcome"] for trial in batched["trials"]} == {"error"}
+    errors = [o for t in batched["trials"] for o in t["outcomes"] if o["outcome"] == "error"]
+    assert {"not measured, as in a batch" in one["reason"] for one in errors} == {True}
+    assert {"without --batch" in trial["error"]["where"] for trial in batched["trials"]} == {True}
 
 
 def test_the_command_ends_after_submitting_and_another_one_goes_on(
@@ -432,9 +446,7 @@ def test_results_that_are_no_longer_kept_are_errors_and_asked_again_only_on_dema
 ):
     """Paid for, and gone: nobody pays again without saying so."""
     fake = serve(speed=0.0)
-    (tmp_path / "promptfooconfig.yaml").write_text(
-        CONFIG.replace("    - {type: latency, threshold: 10000}\n", "")
-    )
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
     run("run", ".", "--no-cache", "--batch", "--detach", *QUICK, code=6)
     for queue in (fake.openai_batches, fake.anthropic_batches):
         queue.advance(3600)

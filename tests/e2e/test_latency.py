@@ -125,7 +125,7 @@ def verdicts(folder: Path, fake: FakeProvider, *args: str) -> list[str]:
         timeout=120,
         check=False,
     )
-    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert done.returncode in (0, 1, 3), done.stdout + done.stderr
     trials = json.loads(done.stdout)["trials"]
     return [outcome["outcome"] for trial in trials for outcome in trial["outcomes"]]
 
@@ -159,7 +159,7 @@ def test_when_an_answer_began_is_known_wherever_it_comes_from(tmp_path: Path):
 
 
 def test_a_run_in_which_nobody_measured_time_is_not_better_for_it(tmp_path: Path):
-    """A bound that was missed by live answers decides nothing in a batch: no verdict rests on that."""
+    """A bound that was missed by live answers is an error in a batch: no verdict rests on that."""
     config = {
         "prompts": ["say {{n}}"],
         "providers": ["openai:chat:gpt-4o-mini"],
@@ -177,7 +177,7 @@ def test_a_run_in_which_nobody_measured_time_is_not_better_for_it(tmp_path: Path
     with FakeProvider(script, batches=BatchRules(takes_s=60, speed=36_000)) as fake:
         assert verdicts(tmp_path, fake, "run") == ["fail", "fail", "pass"] * 8
         batch = verdicts(tmp_path, fake, "run", "--no-cache", "--batch", "--batch-poll", "0.02")
-        assert batch == ["not_applicable", "not_applicable", "pass"] * 8
+        assert batch == ["error", "error", "pass"] * 8
     done = subprocess.run(
         [*COMMAND, "compare", "--json"],
         cwd=tmp_path,
@@ -188,5 +188,3 @@ def test_a_run_in_which_nobody_measured_time_is_not_better_for_it(tmp_path: Path
     )
     (passed,) = json.loads(done.stdout)["results"]
     assert passed["verdict"] == "undecided"
-    (why,) = passed["left_out"]["unlike"]
-    assert "not measured in the second" in why

@@ -51,7 +51,7 @@ from evenhand.store.cache import Cache
 from evenhand.store.home import lock_of, signed
 from evenhand.store.journal import Journal
 from evenhand.store.recordings import Recordings
-from evenhand.store.replaced_outputs import labelled_outputs, take_back_replaced
+from evenhand.store.replaced_outputs import LabelledOutputs
 from evenhand.store.run_lookup import cache_folder, home_for, new_id, run_folder
 from evenhand.store.runfile import RunFile
 
@@ -240,7 +240,7 @@ class _Start(Record, frozen=True, kw_only=True):
         home = resume.parent.parent if resume else home_of(plan, settings)
         words: list[Word] = []
         aside: Mapping[int, CodeError] = {}
-        labelled: Mapping[int, str] = {}
+        labelled: LabelledOutputs | None = None
         if resume is None:
             meta = _meta(plan, settings, self.replays, self.part)
             journal = Journal.create(run_folder(home), signed(meta, home))
@@ -253,7 +253,8 @@ class _Start(Record, frozen=True, kw_only=True):
                     raise changed_since(earlier.meta, changed)
             journal = Journal.reopen(resume, anew=settings.anew)
             # Under the lock: until then, another process may have been running what is read here.
-            labelled = labelled_outputs(resume)
+            labelled = LabelledOutputs(resume)
+            self._tell_labels(labelled.of_killed)
             words = last_words(_crumbs(resume))
             aside = to_set_aside(_crumbs(resume), words)
             if resumed is not None:
@@ -268,13 +269,17 @@ class _Start(Record, frozen=True, kw_only=True):
         finally:
             decided = settings.decider.record() if settings.decider is not None else {}
             await journal.finish(ending.status, ending.message, decided, _code(plan, settings))
-            if labelled and (number := take_back_replaced(journal.path, labelled)):
-                self.note(f"{count(number, 'label')} taken back: of outputs that are others now")
+            if labelled is not None:
+                self._tell_labels(labelled.take_back())
         # What an earlier run was answered is no evidence of anything new, and a part is none of the whole.
         whole = ending.status == "finished" and not self.replays and self.part is None
         if plan.options.closing is not None and whole:
             await asyncio.to_thread(plan.options.closing, journal.path)
         return Finished(journal.path, ending)
+
+    def _tell_labels(self, taken_back: int) -> None:
+        if taken_back:
+            self.note(f"{count(taken_back, 'label')} taken back: of outputs that are others now")
 
     async def _settle(
         self,

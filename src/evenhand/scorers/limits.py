@@ -22,11 +22,18 @@ def _need_all_calls(trial: Trial) -> None:
         raise unseen(trial.unrecorded)
 
 
+def _unmeasured(what: str) -> ScoreError:
+    return ScoreError(
+        f"{what} was not measured, as in a batch",
+        hint="Leave out the bound, or ask without --batch (batch = true).",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Latency(Question):
     """The model answered within so many milliseconds. For a reply from the cache, the original call counts.
 
-    It is not applicable to an answer whose time was not measured, such as one that came in a batch.
+    An answer whose time nobody measured, such as one that came in a batch, is an error.
     """
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -41,7 +48,7 @@ class Latency(Question):
             raise ScoreError("how long the answer took is not known")
         seconds = trial.reply.latency_s
         if seconds is None:
-            return Score(None, reason="how long the answer took was not measured, as in a batch")
+            raise _unmeasured("how long the answer took")
         took = seconds * 1000
         return check(
             took <= self.at_most_ms,
@@ -57,7 +64,7 @@ class Latency(Question):
 class FirstToken(Question):
     """Seconds until the model's answer began: the time to first token of a stream, to the first byte of another one.
 
-    A reply from the cache counts as its original call. Not applicable where nobody measured it, as in a batch.
+    A reply from the cache counts as its original call. Where nobody measured it, as in a batch, that is an error.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
@@ -68,7 +75,7 @@ class FirstToken(Question):
             raise ScoreError("when the answer began is not known")
         seconds = trial.reply.first_byte_s
         if seconds is None:
-            return Score(None, reason="when the answer began was not measured, as in a batch")
+            raise _unmeasured("when the answer began")
         return Score(seconds, None, f"began after {seconds * 1000:.0f} ms")
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.runs import Make, result
 
+from evenhand.store.home import left_beside, lock_of
 from evenhand.store.journal import Journal
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import (
@@ -13,7 +14,11 @@ from evenhand.store.labels.stored_draws import (
     standing_pair_labels,
 )
 from evenhand.store.labels.stored_labels import append_labels
-from evenhand.store.replaced_outputs import labelled_outputs, take_back_replaced
+from evenhand.store.replaced_outputs import (
+    LabelledOutputs,
+    labelled_outputs,
+    take_back_replaced,
+)
 from evenhand.store.runfile import RunFile
 
 
@@ -43,3 +48,31 @@ async def test_what_was_said_of_a_replaced_output_is_taken_back(make_run: Make):
     assert last[0, "score"] is None
     assert (last[0, "note"], last[1, "score"]) == ("odd", 4)
     assert take_back_replaced(run.path, labelled_outputs(run.path)) == 0
+
+
+async def test_what_a_killed_session_replaced_is_taken_back_by_the_next_one(make_run: Make):
+    """And not once more by those after it: what people say of the new output stays."""
+    run = await make_run(
+        [result(0, ok=None, output="old"), result(1, ok=None, output="same")],
+        planned=2,
+        status="interrupted",
+    )
+    append_labels(run.path, [NewLabel(i, "score", 3, author="ann") for i in range(2)])
+    assert LabelledOutputs(run.path).of_killed == 0
+    journal = Journal.reopen(run.path)
+    await journal.settle(result(0, output="new"))
+    await journal.finish("interrupted")  # and no more: the process is killed before it looks again
+    following = LabelledOutputs(run.path)
+    assert following.of_killed == 1
+    append_labels(run.path, [NewLabel(0, "score", 4, author="ann")])
+    assert following.take_back() == 0
+    assert left_beside(lock_of(run.path)) == []
+    assert LabelledOutputs(run.path).of_killed == 0
+
+
+async def test_a_run_without_labels_has_no_note_of_them(make_run: Make):
+    """Nor one that can't be read."""
+    run = await make_run([result(0, ok=None)], planned=1, status="interrupted")
+    lock_of(run.path).with_suffix(".labelled").write_text("{")
+    assert LabelledOutputs(run.path).of_killed == 0
+    assert left_beside(lock_of(run.path)) == []

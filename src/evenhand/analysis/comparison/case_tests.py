@@ -26,10 +26,6 @@ _BROKEN_OFF = "Raised"
 JUDGE_PROMPT = "judge's prompt"
 LIMITS = "limits"
 """Before the digest of a judge's prompt: that of a cascade by limits."""
-UNMEASURED = "unmeasured"
-"""A setting of an expectation that asks how long something took, of a trial in which nobody measured it."""
-_MEASURE = frozenset({"Latency", "FirstToken", "latency", "first-token"})
-"""What asks how long something took. In a batch, say, nobody measures it, and the expectation decides nothing."""
 _DECIDED = "-decision/"
 """In the versions of the words that decision models are asked."""
 ANY = "any"
@@ -196,9 +192,8 @@ class CaseTests:
         return values, cases.total()
 
 
-_Terms = tuple[str, str, Bounds | None, float, Scale | None, str, int | float | None, bool]
-"""Of an outcome what says how it was asked for: its name, metric, bounds, weight, scale, judge's prompt, threshold, and
-whether it applied."""
+_Terms = tuple[str, str, Bounds | None, float, Scale | None, str, int | float | None]
+"""Of an outcome what says how it was asked for: its name, metric, bounds, weight, scale, judge's prompt, threshold."""
 
 
 def _terms(outcome: Outcome) -> _Terms:
@@ -215,7 +210,6 @@ def _terms(outcome: Outcome) -> _Terms:
         outcome.scale,
         prompt,
         threshold if isinstance(threshold, int | float) else None,
-        outcome.outcome != "not_applicable",
     )
 
 
@@ -273,10 +267,8 @@ def _beside(one: Asked, known: Rivals) -> Asked:
 
 
 def _expectation(slot: Slot, terms: _Terms, definition: Definition) -> Asked:
-    name, _, bounds, weight, scale, prompt, threshold, applied = terms
+    name, _, bounds, weight, scale, prompt, threshold = terms
     settings = tuple(sorted(definition.settings.items()))
-    if not applied and definition.kind in _MEASURE:
-        settings = (*settings, (UNMEASURED, "yes"))
     return Asked(
         slot=slot,
         name=name,

@@ -18,7 +18,6 @@ from evenhand.analysis.comparison.case_tests import (
     ANY,
     JUDGE_PROMPT,
     LIMITS,
-    UNMEASURED,
     Asked,
     Bounds,
     CaseTests,
@@ -322,10 +321,6 @@ def _between(one: Asked, two: Asked, alone: _Alone) -> Iterator[Change]:
         values = mine.get(name, ""), theirs.get(name, "")
         if name == CODE and _other_form(*values):
             yield Change(slot=slot, names=names, text="code", known=False)
-            continue
-        if name == UNMEASURED:
-            where = "first" if values[0] else "second"
-            yield Change(slot=slot, names=names, text=f"not measured in the {where}", scored=False)
             continue
         # The variants of a run are compared with each other: each has other rivals.
         if name == RIVALS and alone.one_run:

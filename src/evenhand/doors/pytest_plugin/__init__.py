@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import pytest
 
 if TYPE_CHECKING:
+    from evenhand.core.case import Case
     from evenhand.core.provider import Provider
     from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.doors.eval_sets.expect import Expect
     from evenhand.doors.eval_sets.thresholds import Thresholds
+    from evenhand.doors.pytest_plugin.attempts import Attempts
     from evenhand.doors.pytest_plugin.report_lines import JudgesStanding
     from evenhand.doors.pytest_plugin.session_run import SessionRun, TestTrial
 
@@ -31,6 +33,7 @@ SESSION_RUN: pytest.StashKey[SessionRun] = pytest.StashKey()
 TRIAL: pytest.StashKey[TestTrial] = pytest.StashKey()
 EXPECT: pytest.StashKey[Expect] = pytest.StashKey()
 REPEAT: pytest.StashKey[int] = pytest.StashKey()
+ATTEMPTS: pytest.StashKey[dict[int, Attempts]] = pytest.StashKey()
 LATE: pytest.StashKey[list[str]] = pytest.StashKey()
 STANDING: pytest.StashKey[JudgesStanding] = pytest.StashKey()
 RECORDED: pytest.StashKey[list[str]] = pytest.StashKey()
@@ -74,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Makes the markers known, and lends keys while a cassette is replayed."""
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
-    config.pluginmanager.register(_Interrupts(config))
+    config.pluginmanager.register(_Notes(config))
     if config.getoption("evenhand_cassette") or config.getini("evenhand_cassette"):
         from evenhand.doors.pytest_plugin.cassette import lend_keys
 
@@ -197,11 +200,9 @@ def _judge(folder: Path, name: str = "") -> Provider | None:
 @pytest.fixture
 def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
-    from evenhand.core.case import Case
     from evenhand.doors.eval_sets.conditions import conditions_in
     from evenhand.doors.eval_sets.expect import Expect
     from evenhand.doors.eval_sets.models import calls_recorded
-    from evenhand.doors.pytest_plugin.repeats import least_of
     from evenhand.engine.process import own_process
     from evenhand.engine.strays import strays_told, trials_carried
     from evenhand.engine.trial import present
@@ -210,16 +211,12 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     judges = request.getfixturevalue("judge")
     if isinstance(judges, str):
         judges = _judge(request.config.rootpath, judges)
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    case = params.get("case")
     trial = _session_run(item).trial(
-        item.nodeid,
+        _attempts(item),
         _function(item),
-        case if isinstance(case, Case) else None,
-        item.stash.get(REPEAT, 0),
+        _row(item),
         cast("Provider | None", judges),
         conditions_in(item.function).asserts,
-        at_least=least_of(item),
     )
     item.stash[TRIAL] = trial
     thresholds = _thresholds(request.path.parent)
@@ -272,6 +269,31 @@ def _session_run(item: pytest.Function) -> SessionRun:
     return config.stash[SESSION_RUN]
 
 
+def _attempts(item: pytest.Function) -> Attempts:
+    """The attempts at the present repeat of a test: plugins run one again that failed."""
+    from evenhand.doors.pytest_plugin.repeats import least_of
+
+    repeat, row = item.stash.get(REPEAT, 0), _row(item)
+    of_item = item.stash.setdefault(ATTEMPTS, {})
+    if repeat not in of_item:
+        of_item[repeat] = _session_run(item).attempts(
+            item.nodeid,
+            _function(item),
+            repeat,
+            row.description if row is not None else "",
+            least_of(item),
+        )
+    return of_item[repeat]
+
+
+def _row(item: pytest.Function) -> Case | None:
+    """The row that a test is given, if any."""
+    from evenhand.core.case import Case
+
+    case = item.callspec.params.get("case") if hasattr(item, "callspec") else None
+    return case if isinstance(case, Case) else None
+
+
 def _function(item: pytest.Function) -> str:
     """The test without its parameters."""
     return item.nodeid[: -len(item.name)] + (item.originalname or item.name)
@@ -285,8 +307,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
         raise
     except BaseException as error:
-        if isinstance(error, pytest.xfail.Exception) and REPEAT in item.stash:
-            raise  # this repeat is skipped
         from evenhand.core.errors import JudgeError
 
         trial = item.stash.get(TRIAL, None)
@@ -348,7 +368,7 @@ def _settle(item: pytest.Item, trial: TestTrial, *, shown_by_pytest: int | None 
     from evenhand.doors.pytest_plugin.report_lines import lines, summary
 
     session_run = item.config.stash[SESSION_RUN]
-    result = session_run.settle(trial)
+    result = session_run.settle(trial, _attempts(cast("pytest.Function", item)))
     failing = result.outcome in ("fail", "error") and shown_by_pytest is None
     if shown_by_pytest is not None and result.outcomes:
         outcomes = list(result.outcomes)
@@ -370,7 +390,7 @@ def _settle(item: pytest.Item, trial: TestTrial, *, shown_by_pytest: int | None 
         pytest.fail("\n".join(message), pytrace=False)
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -380,33 +400,19 @@ def pytest_runtest_makereport(
     if settled is not None:
         del item.stash[REPORTED]
         report.__dict__["evenhand"] = settled
-    session_run = item.config.stash.get(SESSION_RUN, None)
-    if session_run is not None and report.skipped and hasattr(report, "wasxfail"):
-        session_run.expected_to_fail(item.nodeid)
-    if report.failed and isinstance(item, pytest.Function):
-        _note_failure(item, call, report)
+    if isinstance(item, pytest.Function) and (
+        "expect" in item.fixturenames or ATTEMPTS in item.stash
+    ):
+        from evenhand.doors.pytest_plugin.reconciling import reconcile
+
+        of_item = item.stash.get(ATTEMPTS, {}).get(item.stash.get(REPEAT, 0))
+        if of_item is None and report.failed:  # not even set up
+            with contextlib.suppress(pytest.fail.Exception):  # without a run, there is no trial
+                of_item = _attempts(item)
+        session_run = item.config.stash.get(SESSION_RUN, None)
+        if session_run is not None:
+            reconcile(session_run, of_item, item, call, report)
     return report
-
-
-def _note_failure(
-    item: pytest.Function, call: pytest.CallInfo[None], report: pytest.TestReport
-) -> None:
-    """Has the session's run say what pytest says of a test that failed outside of its body, or should have failed."""
-    error = call.excinfo.value if call.excinfo is not None else None
-    if isinstance(error, (pytest.exit.Exception, KeyboardInterrupt)):
-        return
-    text = str(error or report.longrepr).strip().partition("\n")[0]
-    why = f"{type(error).__name__}: {text}" if error is not None else text
-    if call.when == "setup":
-        if "expect" in item.fixturenames:
-            with contextlib.suppress(
-                pytest.fail.Exception
-            ):  # a run that can't be kept, as pytest has told
-                repeat = item.stash.get(REPEAT, 0)
-                _session_run(item).not_set_up(item.nodeid, _function(item), repeat, why)
-    elif session_run := item.config.stash.get(SESSION_RUN, None):
-        torn_down = call.when == "teardown"
-        session_run.failed_otherwise(item.nodeid, why, torn_down=torn_down)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -453,23 +459,32 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def _settled(reporter: Any) -> list[dict[str, Any]]:
     """What the expectations of all tests came to, also of those that workers ran."""
-    return [
-        report.evenhand
+    settled = [
+        (report, report.evenhand)
         for reports in reporter.stats.values()
         for report in reports
         if hasattr(report, "evenhand")
     ]
+    # Of a test that a plugin ran again, the last attempt counts; all of them asked models.
+    return [{**one, "states": []} if report.outcome == "rerun" else one for report, one in settled]
 
 
-class _Interrupts:
-    """Notes that a session is cut off, by Ctrl-C or by `pytest.exit`, whatever its exit code is."""
+class _Notes:
+    """Notes that a session is cut off, whatever its exit code is, and which subtests failed."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Notes it."""
+        """Notes Ctrl-C or `pytest.exit`."""
         self._config.stash[CUT_OFF] = True
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Notes a subtest that failed."""
+        if SESSION_RUN in self._config.stash:
+            from evenhand.doors.pytest_plugin.reconciling import note_subtest
+
+            note_subtest(self._config, report)
 
 
 def _cut_off(config: pytest.Config, exitstatus: int) -> bool:

@@ -79,21 +79,19 @@ def _merged(
     item: pytest.Function, rounds: list[dict[str, pytest.TestReport]], at_least: float
 ) -> list[pytest.TestReport]:
     """The reports of one test: its set-up, its call, its tear-down."""
-    # A repeat that is skipped counts neither way, and so hides no failure of another.
-    rounds = [r for r in rounds if not _is_skipped(item, r)] or rounds[:1]
+    # A repeat that is skipped is none, and hides no other.
+    rounds = [r for r in rounds if not _skipped(r)] or rounds
     odd = next((r for r in rounds if not _counts(r)), None)
-    if odd is not None:  # all skipped, expected to fail, or not even set up: reported as it is
+    if odd is not None:  # skipped, expected to fail, or not even set up: reported as it is
         return list(odd.values())
     torn = next((r["teardown"] for r in rounds if r["teardown"].failed), rounds[-1]["teardown"])
     return [rounds[0]["setup"], _call(item, [r["call"] for r in rounds], at_least), torn]
 
 
-def _is_skipped(item: pytest.Function, reports: dict[str, pytest.TestReport]) -> bool:
-    """Whether the test skipped itself, or said that it fails: not by a marker, which holds for all of its repeats."""
-    last = reports.get("call") or reports["setup"]
-    if hasattr(last, "wasxfail") and item.get_closest_marker("xfail") is not None:
-        return False
-    return last.skipped and not reports["teardown"].failed
+def _skipped(reports: dict[str, pytest.TestReport]) -> bool:
+    return any(
+        one.skipped and not hasattr(one, "wasxfail") for one in reports.values()
+    ) and not any(one.failed for one in reports.values())
 
 
 def _counts(reports: dict[str, pytest.TestReport]) -> bool:

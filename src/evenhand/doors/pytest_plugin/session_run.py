@@ -29,6 +29,7 @@ from evenhand.core.errors import (
     BadRequest,
     BudgetStop,
     CodeError,
+    EvenhandError,
     ProviderError,
     StoreError,
     UsageError,
@@ -39,13 +40,14 @@ from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import CassetteUse, PlannedTrial
 from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.requirement import PASSED, Bound, Requirement
-from evenhand.core.run import PYTEST, RunMeta, TrialError, TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.run import PYTEST, RunMeta, TrialResult
+from evenhand.core.score import Outcome, State
 from evenhand.core.users_code import OURS, is_users
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.doors.eval_sets.expect import Stated
 from evenhand.doors.eval_sets.project_files import session_code
+from evenhand.doors.pytest_plugin.attempts import Attempts, once_more
 from evenhand.doors.pytest_plugin.cassette import SessionCassette
 from evenhand.engine.budget import Budget
 from evenhand.engine.call_context import Home
@@ -231,10 +233,7 @@ class SessionRun:
         self._variants = {name: Variant(i, name, "") for i, name in enumerate(planned)}
         self._count = itertools.count()
         self._least: dict[str, float] = {}
-        self._settled: Counter[tuple[int, str]] = Counter()
-        self._applied: set[str] = set()
-        self._broken: set[str] = set()
-        self._last: TrialResult | None = None
+        self._settled: dict[int, tuple[int, str, State]] = {}
         self._asked: dict[int, Provider] = {}
         self._models = Roster(root, os.environ, project=Project())
         home = home_for(root)
@@ -286,40 +285,62 @@ class SessionRun:
         replay = Replay(recordings, variants, lambda: recordings.which, hint=RECORD)
         return dict.fromkeys((one.index for one in variants), replay)
 
-    def trial(
-        self,
-        test: str,
-        function: str,
-        case: Case | None,
-        repeat: int,
-        judge: Provider | None,
-        asserts: str = "",
-        *,
-        at_least: float = 1.0,
-    ) -> TestTrial:
-        """The trial of a test that begins.
+    def attempts(
+        self, test: str, function: str, repeat: int, description: str, at_least: float
+    ) -> Attempts:
+        """A repeat of a test that begins, before any attempt at it.
 
         Args:
             test: Its id; the case is known by it.
             function: It without its parameters.
-            case: The row that it is given, if any.
             repeat: From 0.
-            judge: Who judges, for scorers that name nobody.
-            asserts: A digest of what it asserts by itself; empty where that isn't known.
+            description: Of its row, if it is given one.
             at_least: The share of its repeats that has to pass.
         """
-        self._least[test] = at_least
-        row = replace(case, id=test) if case is not None else Case(test)
-        variant = self._variant(function)
+        self._least.setdefault(test, at_least)
+        return Attempts(
+            TrialResult(
+                index=next(self._count),
+                case=test,
+                variant=self._variant(function).index,
+                repeat=repeat,
+                outcome="not_applicable",
+                score=None,
+                description=description,
+            )
+        )
+
+    def _variant(self, function: str) -> Variant:
+        return self._variants.get(function) or Variant(0, function, "")
+
+    def trial(
+        self,
+        attempts: Attempts,
+        function: str,
+        case: Case | None,
+        judge: Provider | None,
+        asserts: str = "",
+    ) -> TestTrial:
+        """The trial of a test that begins.
+
+        Args:
+            attempts: Those at this repeat of it.
+            function: The test without its parameters.
+            case: The row that it is given, if any.
+            judge: Who judges, for scorers that name nobody.
+            asserts: A digest of what it asserts by itself; empty where that isn't known.
+        """
+        place = attempts.unsettled
+        row = replace(case, id=place.case) if case is not None else Case(place.case)
 
         async def body(trial: Trial) -> object:
             return await test_trial.first_text(trial)
 
         planned = PlannedTrial(
-            index=next(self._count),
+            index=place.index,
             case=row,
-            variant=variant,
-            repeat=repeat,
+            variant=self._variant(function),
+            repeat=place.repeat,
             body=body,
             rule=share_passed,
             scored_by=asserts,
@@ -342,104 +363,67 @@ class SessionRun:
             provider = Unplugged(provider)
         return await self._desk.ask(trial, provider, prompt, role)
 
-    def settle(self, trial: TestTrial) -> TrialResult:
+    def settle(self, trial: TestTrial, attempts: Attempts) -> TrialResult:
         """Settles a test's expectations, and records what they came to."""
-        return self._wait(self._settle(trial))
+        return self._wait(self._settle(trial, attempts))
 
-    async def _settle(self, trial: TestTrial) -> TrialResult:
+    async def _settle(self, trial: TestTrial, attempts: Attempts) -> TrialResult:
+        fatal = False
         try:
-            result = await self._journal.settle(await trial.settle())
+            result = await trial.settle()
         except (ProviderError, BudgetStop, StoreError) as error:
-            planned = trial.planned
-            result = TrialResult(
-                index=planned.index,
-                case=planned.case.id,
-                variant=planned.variant.index,
-                repeat=planned.repeat,
-                outcome="error",
-                score=None,
-                reason=str(error),
-                error=trial_error(error),
-                description=planned.case.description,
-            )
             # After a StoreError nothing more can be written to the run's file.
-            if not isinstance(error, StoreError):
-                await self._journal.settle(result)
-        self._settled[result.variant, result.case] += 1
-        self._last = result
-        if result.outcome != "not_applicable":
-            self._applied.add(result.case)
+            fatal = isinstance(error, StoreError)
+            result = _without_verdict(attempts, error)
+        if not fatal:
+            try:
+                result = await self._store(attempts, result)
+            except StoreError as error:
+                result = _without_verdict(attempts, error)
+        attempts.result = result
         return result
 
+    def settle_again(self, attempts: Attempts, outcome: Outcome) -> None:
+        """Settles a trial once more, with what pytest reports of its test."""
+        with contextlib.suppress(StoreError):
+            attempts.result = self._wait(self._store(attempts, once_more(attempts, outcome)))
+
+    async def _store(self, attempts: Attempts, result: TrialResult) -> TrialResult:
+        if result.index in self._settled:
+            self._journal.again(result.index)
+        self._settled[result.index] = result.variant, result.case, result.outcome
+        if not attempts.earlier:
+            return await self._journal.settle(result)
+        listed = await self._journal.settle(attempts.listed_in(result))
+        return replace(listed, outcomes=listed.outcomes[: len(result.outcomes)])
+
     def expected_to_fail(self, test: str) -> None:
-        """Notes that a test failed as its marker `xfail` says: pytest does not mind."""
+        """Notes that a test failed, and pytest does not mind: its marker `xfail` says so, or a plugin."""
         if test in self._least:
             self._least[test] = 0.0
 
-    def not_set_up(self, test: str, function: str, repeat: int, why: str) -> None:
-        """Records a test that never began: it has no verdict, and neither has the session."""
-        self._least.setdefault(test, 1.0)
-        result = TrialResult(
-            index=next(self._count),
-            case=test,
-            variant=self._variant(function).index,
-            repeat=repeat,
-            outcome="error",
-            score=None,
-            cost_usd=0.0,
-            error=TrialError("code", f"the test's set-up raised {why}"),
-        )
-        self._wait(self._journal.settle(result))
-        self._settled[result.variant, test] += 1
-        self._break(test)
-
-    def failed_otherwise(self, test: str, why: str, *, torn_down: bool = False) -> None:
-        """Records that pytest doesn't let a test pass whose expectations were met.
-
-        Args:
-            torn_down: It is an error of its tear-down; else it should have failed (`xfail(strict=True)`).
-        """
-        last = self._last
-        if torn_down and test in self._least:
-            self._break(test)
-        if last is None or last.case != test or last.outcome in ("fail", "error"):
-            return
-        if torn_down:
-            error = TrialError("code", f"the test's tear-down raised {why}")
-            result = replace(last, outcome="error", score=None, error=error)
-        else:
-            outcomes = (*last.outcomes, Outcome("fails, as its xfail says", "fail", 0.0, why))
-            score = share_passed(outcomes).score
-            result = replace(last, outcome="fail", score=score, outcomes=outcomes)
-        self._journal.again(last.index)
-        self._last = self._wait(self._journal.settle(result))
-        self._applied.add(test)
-
-    def _break(self, test: str) -> None:
-        """Notes that pytest has an error of this test, whatever share of its repeats may fail."""
-        self._broken.add(test)
-        self._applied.add(test)
-
-    def _variant(self, function: str) -> Variant:
-        return self._variants.get(function) or Variant(0, function, "")
+    def must_pass(self, test: str) -> None:
+        """Notes that a test failed outside of its body: pytest goes by no share there."""
+        self._least[test] = 1.0
 
     def _requirements(self) -> tuple[Requirement, ...]:
         """What its tests have to reach; nothing where all repeats of each have to pass."""
-        least = {**self._least, **dict.fromkeys(self._broken, 1.0)}
-        if all(least[test] == 1 for _, test in self._settled):
+        settled = self._settled.values()
+        if all(self._least[test] == 1 for _, test, _ in settled):
             return ()
+        applied = {test for _, test, state in settled if state != "not_applicable"}
         tests: dict[int, list[str]] = {}
-        for variant, test in self._settled:
+        for variant, test in dict.fromkeys((variant, test) for variant, test, _ in settled):
             # A test that says no share of its own passes if nothing in it applies.
-            if test in self._applied or least[test] < 1:
+            if test in applied or self._least[test] < 1:
                 tests.setdefault(variant, []).append(test)
         required: list[Requirement] = []
         for variant, of_it in tests.items():
-            shares = {least[test] for test in of_it}
+            shares = {self._least[test] for test in of_it}
             # That all trials pass is the same of a test as a whole and of each of its cases.
             by_case = len(of_it) > 1 and shares != {1.0}
             required += [
-                Requirement(PASSED, Bound(least[test]), (variant,), test if by_case else "")
+                Requirement(PASSED, Bound(self._least[test]), (variant,), test if by_case else "")
                 for test in (of_it if by_case else of_it[:1])
             ]
         return tuple(required)
@@ -485,7 +469,9 @@ class SessionRun:
         await asyncio.gather(*closing, return_exceptions=True)
         self._cache.close()
         self._host.close()
-        journal, settled = self._journal, self._settled
+        await self._settle_late()
+        journal = self._journal
+        settled = Counter((variant, test) for variant, test, _ in self._settled.values())
         journal.meta = replace(
             journal.meta,
             repeats=max(settled.values(), default=1),
@@ -496,6 +482,18 @@ class SessionRun:
             journal.meta = replace(journal.meta, planned=settled.total(), case_count=len(settled))
         await journal.finish("interrupted" if interrupted else "finished")
 
+    async def _settle_late(self) -> None:
+        """Leaves the tests without a verdict that expected something when they had been reported."""
+        if not self._late:
+            return
+        await self._journal.turn()  # what they came to can be read from here on
+        for trial, problem in self._late:
+            result = self._journal.result(trial.planned.index)
+            if result is not None:
+                attempts = Attempts(result)
+                outcome = error_outcome(Expectation(None, Stated("the test")), problem)
+                await self._store(attempts, once_more(attempts, outcome))
+
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
@@ -504,6 +502,11 @@ class SessionRun:
             # Ctrl-C interrupts this thread alone: the work on the run's loop would go on.
             future.cancel()
             raise
+
+
+def _without_verdict(attempts: Attempts, error: EvenhandError) -> TrialResult:
+    known = trial_error(error)
+    return replace(attempts.unsettled, outcome="error", reason=str(error), error=known)
 
 
 def _caller() -> str:
