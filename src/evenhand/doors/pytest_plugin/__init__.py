@@ -304,7 +304,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Settles what the test expected, once its body is done."""
     try:
         result = yield
-    except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
+    except (
+        pytest.skip.Exception,
+        pytest.xfail.Exception,
+        pytest.exit.Exception,
+        KeyboardInterrupt,
+    ):
         raise
     except BaseException as error:
         from evenhand.core.errors import JudgeError

@@ -48,9 +48,9 @@ def reconcile(
         result = attempts.result if attempts is not None else None
         if attempts is not None and (result is None or result.outcome not in ("fail", "error")):
             session_run.settle_again(attempts, _failure(call, report, subtest))
-    elif hasattr(report, "wasxfail") and report.skipped:
+    elif report.skipped and item.get_closest_marker("xfail") and hasattr(report, "wasxfail"):
         session_run.expected_to_fail(item.nodeid)
-    elif report.skipped and attempts is not None:
+    elif report.skipped and attempts is not None:  # by itself, or by `pytest.xfail`
         _leave_out(session_run, attempts, "skipped")
     elif report.when == "call" and attempts is not None:
         if attempts.result is None:

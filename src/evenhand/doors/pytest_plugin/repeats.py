@@ -80,7 +80,7 @@ def _merged(
 ) -> list[pytest.TestReport]:
     """The reports of one test: its set-up, its call, its tear-down."""
     # A repeat that is skipped is none, and hides no other.
-    rounds = [r for r in rounds if not _skipped(r)] or rounds
+    rounds = [r for r in rounds if not _is_skipped(item, r)] or rounds
     odd = next((r for r in rounds if not _counts(r)), None)
     if odd is not None:  # skipped, expected to fail, or not even set up: reported as it is
         return list(odd.values())
@@ -88,10 +88,12 @@ def _merged(
     return [rounds[0]["setup"], _call(item, [r["call"] for r in rounds], at_least), torn]
 
 
-def _skipped(reports: dict[str, pytest.TestReport]) -> bool:
-    return any(
-        one.skipped and not hasattr(one, "wasxfail") for one in reports.values()
-    ) and not any(one.failed for one in reports.values())
+def _is_skipped(item: pytest.Function, reports: dict[str, pytest.TestReport]) -> bool:
+    """Whether the test skipped itself, or said that it fails: not by a marker, which holds for all of its repeats."""
+    last = reports.get("call") or reports["setup"]
+    if hasattr(last, "wasxfail") and item.get_closest_marker("xfail") is not None:
+        return False
+    return last.skipped and not reports["teardown"].failed
 
 
 def _counts(reports: dict[str, pytest.TestReport]) -> bool:
