@@ -373,6 +373,11 @@ def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
     if not drift.enough:
         return f"not decided: {count(drift.pairs, 'canary', 'canaries')} can't show a drift, {drift.fewest} or more can"
     moved = _moved_words(drift, answers)
+    if drift.word == "not decided":
+        return (
+            f"not decided: the judge or the system changed since {since}: {flips}{moved}; so late in a series of"
+            f" checks, a drift takes p below {drift.level:.2g}"
+        )
     if drift.shown:
         also = f"{moved}, which may be the judge" if drift.moved else moved
         return f"the judge drifted since {since}: {flips}{also}"

@@ -161,6 +161,7 @@ class Drift(Record, frozen=True, kw_only=True):
         passes: On canaries that people pass.
         fails: On canaries that people fail.
         checks: How many checks have been compared with the first one until now, this one included.
+        shown_before: Whether an earlier one of them showed that the judge drifted.
     """
 
     since: CanaryCheck
@@ -169,6 +170,7 @@ class Drift(Record, frozen=True, kw_only=True):
     passes: Flips
     fails: Flips = Flips()
     checks: int = 1
+    shown_before: bool = False
 
     @property
     def pairs(self) -> int:
@@ -219,8 +221,11 @@ class Drift(Record, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> bool:
-        """Whether the judge drifted, as far as can be shown."""
-        return self.p < self.level
+        """Whether the judge drifted, as far as can be shown; once shown, as long as its answers still differ.
+
+        An earlier check has shown it at its own level, so that no further part of SHOWN is needed.
+        """
+        return self.p < (SHOWN if self.shown_before else self.level)
 
     @property
     def cases_known(self) -> bool:
@@ -265,7 +270,10 @@ class Drift(Record, frozen=True, kw_only=True):
             return "judge"
         if not self.enough:
             return "not decided"
-        return "system" if self.moved else "none"
+        if not self.moved:
+            return "none"
+        # So many flips are seldom without a drift, though this check's part of SHOWN is smaller.
+        return "not decided" if self.p < SHOWN else "system"
 
     @property
     def moved(self) -> bool:
@@ -304,23 +312,24 @@ class CanaryReport(Record, frozen=True):
 
     def drift(self, key: JudgeKey) -> Drift | None:
         """How a judge differs from the first check; None where there is none that can be compared."""
-        now = self.check.answers[key]
-        for place, check in enumerate(self.earlier):
-            before = counterpart(check, key)
-            if before is None:
+        history = [answers for _, answers in self.history(key)]
+        for place, before in enumerate(history[:-1]):
+            passes, fails = _both_flips(before, history[-1])
+            if not (passes.pairs or fails.pairs):
                 continue
-            passes, fails = (_flips(before, now, passes=passes) for passes in (True, False))
-            if passes.pairs or fails.pairs:
-                between = self.earlier[place + 1 :]
-                checks = 1 + sum(counterpart(other, key) is not None for other in between)
-                return Drift(
-                    since=check,
+            drift: Drift | None = None
+            for checks, now in enumerate(history[place + 1 :], 1):
+                passes, fails = _both_flips(before, now)
+                drift = Drift(
+                    since=self.history(key)[place][0],
                     before=before,
                     now=now,
                     passes=passes,
                     fails=fails,
                     checks=checks,
+                    shown_before=drift is not None and (drift.shown or drift.shown_before),
                 )
+            return drift
         return None
 
     @property
@@ -331,10 +340,10 @@ class CanaryReport(Record, frozen=True):
 
     @property
     def decided(self) -> bool:
-        """Whether every judge gave verdicts, and enough of them where there are earlier ones to compare them with."""
+        """Whether every judge gave verdicts, and its answers say who changed where there are earlier ones."""
         drifts = [self.drift(key) for key in self.check.answers]
         answered = all(one.right for one in self.check.answers.values())
-        return answered and all(drift is None or drift.enough for drift in drifts)
+        return answered and all(drift is None or drift.word != "not decided" for drift in drifts)
 
     def history(self, key: JudgeKey) -> list[tuple[CanaryCheck, CanaryAnswers]]:
         """The checks of a judge, the oldest first, this one last."""
@@ -382,6 +391,11 @@ class CanaryReport(Record, frozen=True):
             )
             for check, answers in self.history(key)
         ]
+
+
+def _both_flips(before: CanaryAnswers, now: CanaryAnswers) -> tuple[Flips, Flips]:
+    """What flipped of the canaries that people pass, and of those that they fail."""
+    return _flips(before, now, passes=True), _flips(before, now, passes=False)
 
 
 def _flips(before: CanaryAnswers, now: CanaryAnswers, *, passes: bool) -> Flips:

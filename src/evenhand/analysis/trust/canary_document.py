@@ -58,7 +58,7 @@ class CanarySince(Record, frozen=True, kw_only=True):
         Key(
             "who changed, as far as shown: `judge`, `system` (or the judge by too little to show), `none`, or "
             "`not decided` with too few pairs: fewer than 7 at the first check, and than 10 at the second, or one less "
-            "where people pass all or fail all"
+            "where people pass all or fail all; also where the pass rate moved, with p below 0.05 and no drift shown"
         ),
     ]
 

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
+from msgspec.structs import replace
 from tests.runs import Make, result
 
 from evenhand.analysis.trust.canaries import (
@@ -16,6 +17,7 @@ from evenhand.analysis.trust.canaries import (
     canary_report,
 )
 from evenhand.core.variant import Variant
+from evenhand.render.calibration_text import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import wilson
 from evenhand.store.runfile import RunFile
@@ -216,6 +218,49 @@ def test_fifty_checks_of_a_judge_that_never_changes_show_no_drift(
                 alarms += 1
                 break
     assert alarms <= 5
+
+
+def series(*checks: str, passed: Sequence[int] = ()) -> Drift:
+    """The drift at the last of some checks of canaries that people pass; of 100 cases, so many pass in each run."""
+
+    def check(number: int, right: str) -> CanaryCheck:
+        answers = replace(
+            ANSWERS,
+            right={str(i): sign == "+" for i, sign in enumerate(right)},
+            people={str(i): True for i in range(len(right))},
+            shares={str(i): float(i < passed[number]) for i in range(100)} if passed else {},
+        )
+        return replace(CHECK, check=str(number), answers={("right", "j"): answers})
+
+    *earlier, last = (check(number, right) for number, right in enumerate(checks))
+    drift = CanaryReport(last, earlier).drift(("right", "j"))
+    assert drift is not None
+    return drift
+
+
+def test_a_drift_that_was_shown_is_shown_as_long_as_the_answers_differ():
+    """Seven flips show it at the first check. Later ones need not show it anew, at a smaller level each."""
+    then, drifted = "++++++++++", "-------+++"
+    again, back = series(then, drifted, drifted), series(then, drifted, then)
+    assert (again.checks, again.shown_before, again.shown) == (2, True, True)
+    assert (back.shown_before, back.shown) == (True, False)
+    late = series(then, then, drifted)
+    assert (late.checks, late.shown_before, late.shown) == (2, False, False)
+
+
+def test_flips_that_chance_seldom_makes_leave_open_whether_the_system_changed():
+    """Seven at the second check are too few to show a drift, and too many for a judge that is taken for the same."""
+    then, drifted = "++++++++++", "-------+++"
+    drift = series(then, then, drifted, passed=(70, 70, 40))
+    assert (drift.word, drift.shown) == ("not decided", False)
+    words = drift_words(drift, drift.now)
+    assert words.startswith("not decided: the judge or the system changed since")
+    assert words.endswith(f"a drift takes p below {drift.level:.2g}")
+    assert not CanaryReport(
+        replace(CHECK, check="2", answers={("right", "j"): drift.now}),
+        [replace(CHECK, check=str(i), answers={("right", "j"): drift.before}) for i in range(2)],
+    ).decided
+    assert series(then, then, "----++++++", passed=(70, 70, 40)).word == "system"
 
 
 async def test_other_canaries_unfinished_checks_and_later_ones_are_not_compared(make_run: Make):
