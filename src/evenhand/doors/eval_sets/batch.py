@@ -26,7 +26,6 @@ from evenhand.doors.eval_sets.answer_material import (
     with_reply,
     without_answer,
 )
-from evenhand.doors.eval_sets.body import parameters_of
 from evenhand.doors.eval_sets.caseplan import begun, case_plan, models_for, only_column
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.plan import LIMIT_S, no_cluster
@@ -219,7 +218,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def _asking(pipeline: Any) -> Callable[[Case, Any], partial[Any]]:
-    """How a pipeline is asked: by its `query` or as a function, with the question or with the case."""
+    """How a pipeline is asked: by its `query` or as a function, with the question, with the case, or with both."""
     function = getattr(pipeline, "query", pipeline)
     if not callable(function) or isinstance(function, type):
         raise UsageError(
@@ -227,12 +226,21 @@ def _asking(pipeline: Any) -> Callable[[Case, Any], partial[Any]]:
             hint="Give a function of the question, or an object with a method `query`.",
         )
     try:
-        takes_case = "case" in parameters_of(function)
+        parameters = dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # one that is not written in Python
-        takes_case = False
+        parameters = {}
+    if parameters.pop("case", None) is None:
+        return lambda _, question: partial(function, question)
+    # Beside the case, the question is what has to be given, or is called so.
+    own = [o for o in parameters.values() if o.default is o.empty or o.name == "question"]
+    named = [o for o in own if o.kind in (o.POSITIONAL_OR_KEYWORD, o.KEYWORD_ONLY)]
+    name = next((o.name for o in named), "")
+    places = any(o.kind in (o.POSITIONAL_ONLY, o.VAR_POSITIONAL) for o in own)
 
     def ask(case: Case, question: Any) -> partial[Any]:
-        return partial(function, case=case) if takes_case else partial(function, question)
+        if places and not name:
+            return partial(function, question, case=case)
+        return partial(function, case=case, **({name: question} if name else {}))
 
     return ask
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,27 @@ def test_every_case_is_measured_and_summed_up(home: Path):
         assert (edits.low, edits.high) == (None, None)
         assert [trial.score for trial in report.trials()] == [1, pytest.approx(0.239, abs=0.01), 1]
         assert report.verdict == "passed"
+
+
+@pytest.mark.parametrize(
+    "application",
+    [
+        lambda case: ANSWERS[case.vars["question"]],
+        lambda case, k=5: ANSWERS[case.vars["question"]][:k],
+        lambda question, case: ANSWERS[question] if case.vars["question"] == question else "",
+        lambda case, question: ANSWERS[question] if case.vars["question"] == question else "",
+        lambda q, /, case: ANSWERS[q] if case.vars["question"] == q else "",
+        lambda *, case, text: ANSWERS[text] if case.vars["question"] == text else "",
+        lambda *given, case: ANSWERS[given[0]] if case.vars["question"] == given[0] else "",
+        lambda case, question=None: ANSWERS[question],
+    ],
+)
+def test_an_application_is_given_the_case_beside_the_question_wherever_it_takes_it(
+    home: Path, application: Callable[..., str]
+):
+    """A parameter named `case` has the case; another one that has to be given, or `question`, the question."""
+    with score_batch(DATA, application, metrics=["token_f1"], home=home) as report:
+        assert [trial.score for trial in report.trials()] == [1, 0, 1]
 
 
 def test_a_distance_has_an_interval_from_five_cases_on(home: Path):
