@@ -33,7 +33,7 @@ from evenhand.core.wording.words import (
     spent,
     unlike_whole,
 )
-from evenhand.render.run import Run
+from evenhand.render.run import Run, trial_rows
 
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
 
@@ -123,6 +123,10 @@ class BatchReport(Run):
             if trial.outcome == "error"
         }
 
+    def rows(self) -> list[dict[str, Any]]:
+        """As `Run.rows`. Every metric has a column, also one that came to no number in any case."""
+        return trial_rows(self.trials(), self.meta.variants, self.metrics)
+
     def summary_rows(self) -> list[dict[str, Any]]:
         """A flat dict for each metric, and for each of each tag; `tag` is None over all cases."""
         return [as_object(row) for row in summary_rows(self.file)]
@@ -201,7 +205,7 @@ class BatchReport(Run):
         if worst:
             lines += ["", "  worst"]
             for one in worst:
-                why = next(iter(one.reasons.values()), "")
+                why = next((f"{name}: {reason}" for name, reason in one.reasons.items()), "")
                 lines.append(
                     f"    {number(one.overall or 0.0):<6} {clip(safe(f'{one.case}  {why}'), 90)}"
                 )
@@ -217,6 +221,7 @@ class BatchReport(Run):
             lines += [
                 f"    {clip(safe(f'{case}  {why}'), 97)}" for case, why in [*errors.items()][:3]
             ]
+            lines += [f"    and {len(errors) - 3:,} more"] if len(errors) > 3 else []
         return "\n".join([*lines, "", f"  {self._last_line()}"])
 
     def _repr_html_(self) -> str:

@@ -302,9 +302,15 @@ OUTCOMES: Kinds = {
 """The columns that rows of expectations always have."""
 
 
-def trial_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> list[Row]:
-    """A row for each trial. Named scores, variables and axes have columns of their own; what one lacks is None."""
-    rows: list[Row] = []
+def trial_rows(
+    trials: Iterable[TrialResult], variants: Sequence[Variant], metrics: Iterable[str] = ()
+) -> list[Row]:
+    """A row for each trial. Named scores, variables and axes have columns of their own; what one lacks is None.
+
+    Args:
+        metrics: Named scores that have a column even if no trial has one.
+    """
+    rows, none = list[Row](), dict.fromkeys(metrics)
     for trial in trials:
         row = _place(trial, variants)
         row |= {
@@ -324,7 +330,7 @@ def trial_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> li
             "calls": trial.calls,
             "cached": trial.cached,
         }
-        row |= {f"score:{name}": value for name, value in _scores(trial).items()}
+        row |= {f"score:{name}": value for name, value in (none | _scores(trial)).items()}
         row |= {f"var:{name}": value for name, value in trial.vars.items()}
         rows.append(row)
     return _alike(rows)

@@ -73,6 +73,22 @@ def test_an_application_is_given_the_case_beside_the_question_wherever_it_takes_
         assert [trial.score for trial in report.trials()] == [1, 0, 1]
 
 
+def test_every_metric_has_a_column_where_every_case_is_in_error_and_errors_beyond_three_are_counted(
+    home: Path,
+):
+    """A frame of a run that came to nothing has the same columns as one that did."""
+
+    def broken(question: str) -> str:
+        raise RuntimeError(question)
+
+    data = [{"question": str(n), "expected": "1"} for n in range(5)]
+    with score_batch(data, broken, metrics=["token_f1", "edit_distance"], home=home) as report:
+        frame = report.to_pandas()
+        assert frame["token_f1"].isna().all()
+        assert frame["edit_distance"].isna().all()
+        assert "\n    and 2 more\n" in str(report)
+
+
 def test_a_distance_has_an_interval_from_five_cases_on(home: Path):
     """Of fewer it would reach far below 0; what lies between 0 and 1 is cut there."""
     rows = [{"id": str(n), "answer": "a" * n, "expected": "aaa"} for n in range(1, 6)]
