@@ -730,15 +730,26 @@ def test_a_gate_that_errors_left_without_a_value_shows_them(folder: Folder):
     assert re.search(r"next: evenhand show \w+ --where status:error\n", broken.err)
 
 
-def test_a_gate_that_errors_leave_undecided_tries_them_again(folder: Folder):
-    """More cases wouldn't help, and --undecided pass doesn't cover it."""
+@pytest.mark.parametrize(
+    ("fault", "helps"),
+    [
+        ("503", r"next: evenhand resume \w+ --errors\n"),
+        ("400", r"next: evenhand show \w+ --where status:error, then change what is sent, and run"),
+    ],
+)
+def test_a_gate_that_errors_leave_undecided_says_the_first_and_what_helps(
+    folder: Folder, fault: str, helps: str
+):
+    """More cases wouldn't help, and --undecided pass doesn't cover it; what is refused is refused again."""
     folder.write()
     folder.baseline()
-    folder.rules = ({"match": "q1", "fault": "400"}, *RULES)
+    folder.rules = ({"match": "q1", "fault": fault}, *RULES)
     folder.write(["Answer yes! {{q}}"])
-    open_ = folder.gate()
+    open_ = folder.gate("--retries", "0")
     assert open_.code == 3, open_.out
-    assert re.search(r"next: evenhand resume \w+ --errors\n", open_.err)
+    assert re.search(helps, open_.err)
+    assert "the first error, of case " in open_.out
+    assert fault in open_.out
 
 
 def test_a_gate_that_is_undecided_shows_the_first_case_that_became_worse(folder: Folder):

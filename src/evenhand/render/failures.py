@@ -160,28 +160,29 @@ def error_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     return lines
 
 
-def remedy(run: RunFile, grid: Grid, name: str) -> str:
+def remedy(run: RunFile, grid: Grid, name: str, anew: str = "") -> str:
     """What helps where no trial in error would end otherwise in another session; empty where one might.
 
     Args:
         run: A run of which all trials are settled.
         grid: Its first trials in error.
         name: The run, as it is typed.
+        anew: What makes it anew, in place of `evenhand run`.
     """
     trials = [trial for places in grid.errors for trial in _trials(run, places)]
     errors = [trial.error for trial in trials if trial.error]
     if not errors or len(errors) < len(trials):
         return ""
     study = any(key in run.meta.settings for key in parts("studies"))  # no `evenhand run` makes it
+    anew = anew or f"evenhand run{typed_for(run.meta)}"
     if run.meta.is_scripted and all(map(_is_of_script, errors)):
-        again = f"evenhand resume {name}" if study else f"evenhand run{typed_for(run.meta)}"
-        return f"correct offline.jsonl, then {again}"
+        return f"correct offline.jsonl, then {f'evenhand resume {name}' if study else anew}"
     # What a vendor refused with a status of 4xx would be refused again.
     if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
         look = "" if run.narrowed else f"evenhand show {name} --where status:error, then "
         return f"{look}change what is sent, and run again"
     if not study and all(error.slug in _IN_FILES for error in errors):
-        again = f"correct it, then evenhand run{typed_for(run.meta)}"
+        again = f"correct it, then {anew}"
         # Code may raise because something was away for a while; a mistake in how it is written stays.
         passing = any(error.slug == "code" and _DEBUGGER not in error.message for error in errors)
         return f"{again}; or, as it is, evenhand resume {name}" if passing else again

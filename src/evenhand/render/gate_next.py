@@ -11,6 +11,7 @@ from evenhand.core.wording.words import safe, short_id
 from evenhand.render.command_words import typed_for
 from evenhand.render.comparison import is_better
 from evenhand.render.console import cell_name
+from evenhand.render.failures import remedy
 from evenhand.store.runfile import RunFile
 
 
@@ -51,7 +52,9 @@ def _to_decide(gate: Gate, run: RunFile) -> str:
     undecided = [result for result in gate.results if result.verdict == "undecided"]
     compared = [one.compared for one in undecided if one.compared is not None]
     if any(one.open for one in compared):
-        return f"next: evenhand resume {short_id(gate.run)} --errors"
+        name = short_id(gate.run)
+        helps = remedy(run, Grid(run), name, "run the gate again")
+        return f"next: {helps or f'evenhand resume {name} --errors'}"
     if any(one.other_judge for one in compared):
         return ""  # a note says how to judge the baseline's run again
     if line := _to_look_at(gate, run):

@@ -104,13 +104,13 @@ def gate(
     ]
     columns = {names[j]: (sides.mine[i], theirs[j]) for i, j in sides.pairs}
     notes += _left_out(results, columns)
-    notes += _first_error(run, results, names)
     notes += _judge_again(baseline, results)
     if decider is None:
         results = list(judged(results, margin))
     else:
         level = decider.level(run_whole=stopped is None)
         results = list(judged(results, margin, level, decider.level_of))
+    notes += _first_error(run, results, names)
     reused = sum(bool(trial.taken) for trial in run.trials())
     if cached := totals.cached - run.read_again():
         where, anew = "came from the cache", "; --all --no-cache asks for all of them again"
@@ -194,16 +194,20 @@ def _no_more(result: GateResult, mine: Seen, theirs: Seen) -> Sequence[str]:
 def _first_error(
     run: RunFile, results: Iterable[GateResult], names: Sequence[str]
 ) -> Iterator[str]:
-    """Why the first trial is in error of those that left a variant without a value, or the run without any."""
-    silent = {r.variant for r in results if r.why.startswith(NO_VALUE)}
+    """Why the first trial is in error of those that left a variant without a value, or a result undecided."""
+    silent = {
+        r.variant
+        for r in results
+        if r.why.startswith(NO_VALUE) or (r.compared is not None and r.compared.open)
+    }
     columns = {index for index, name in enumerate(names) if name in silent}
     if not columns:
         return
     for trial in run.trials():
-        if trial.variant in columns and trial.error is not None:
+        if trial.variant in columns and trial.outcome == "error":
             error = trial.error
-            why = in_one_line(f"{error.slug}: {error.message}\n{error.where}")
-            yield f"the first error, of case {safe(trial.case)}: {safe(why)}"
+            told = f"{error.slug}: {error.message}\n{error.where}" if error else trial.reason
+            yield f"the first error, of case {safe(trial.case)}: {safe(in_one_line(told))}"
             return
 
 
