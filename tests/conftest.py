@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -138,12 +139,48 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Iterator[None]:
-    """Forgets the folders in which a test's evals look for modules: each import would go through all of them."""
-    before = sys.path.copy()
+    """Forgets what a test's evals imported, and the folders in which they looked for it.
+
+    Each later run in this process would go through all of them.
+    """
+    path, modules = sys.path.copy(), sys.modules.keys() | set()
     try:
         return (yield)
     finally:
-        sys.path[:] = before
+        sys.path[:] = path
+        temporary = f"{tempfile.gettempdir()}{os.sep}"
+        for name in sys.modules.keys() - modules:
+            file = getattr(sys.modules[name], "__file__", None)
+            if isinstance(file, str) and file.startswith(temporary):
+                del sys.modules[name]
+
+
+test_files: dict[str, ModuleType] = {}
+"""The modules of all tests, by their names."""
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Takes the modules of tests out of those that are imported: each counts as a user's own code.
+
+    So every run would read and digest hundreds of files that have nothing to do with it.
+    """
+    for item in session.items:
+        if isinstance(item, pytest.Function):
+            name = item.module.__name__
+            test_files[name] = item.module
+            sys.modules.pop(name, None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """Has a test's own module imported while the test runs."""
+    name = item.module.__name__ if isinstance(item, pytest.Function) else ""
+    if name in test_files:
+        sys.modules[name] = test_files[name]
+    try:
+        return (yield)
+    finally:
+        sys.modules.pop(name, None)
 
 
 @pytest.hookimpl(tryfirst=True)
