@@ -544,3 +544,114 @@ def test_an_edited_script_gets_no_answers_to_the_old_one(
     (trial,) = again["run"]["trials"]
     assert (trial["outcome"] == "pass") is goes_on
     assert ("takes another course" in str(trial["error"])) is not goes_on
+
+
+SIMULATED = """
+from evenhand import Conversation, EvalSet, SimulatedUser
+
+evals = EvalSet("talk", data=[{"id": "a"}], model="openai:chat:gpt-x", judge="openai:chat:judge-x")
+
+
+@evals.eval
+async def talks(model, expect):
+    user = SimulatedUser(
+        "You want your money back for a lamp.",
+        facts={"order number": "1042"},
+        never_says=["that you are a machine"],
+        persona="You are in a hurry.",
+        language="en",
+        model="openai:chat:sim-x",
+    )
+    talk = await Conversation(
+        model, user, max_turns=2, system="Be kind.", start=[("assistant", "Good day!")]
+    ).run()
+    expect("look" in talk.answer, "answers")
+    return talk
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "goes_on"),
+    [
+        ("for a lamp", "for a chair", False),
+        ('"1042"', '"1043"', True),
+        ('"order number"', '"number"', False),
+        ("a machine", "a person", False),
+        ("in a hurry", "at ease", False),
+        ('language="en"', 'language="de"', False),
+        ("sim-x", "sim-y", True),
+        ("Good day!", "Good evening!", False),
+        ('[("assistant", "Good day!")]', "[]", False),
+        ("Be kind.", "Be brief.", True),
+        ("max_turns=2", "max_turns=1", True),
+        ('"look" in', '"We" in', True),
+    ],
+)
+def test_whatever_a_simulated_user_goes_by_is_that_of_the_answers_that_are_graded(
+    monkeypatch: pytest.MonkeyPatch,
+    call: Call,
+    tmp_path: Path,
+    before: str,
+    after: str,
+    goes_on: bool,
+):
+    """Another user says something else. Who plays it, facts' values, and what the agent is told may change."""
+    (tmp_path / "talk_evals.py").write_text(SIMULATED)
+    (tmp_path / "new_evals.py").write_text(SIMULATED.replace(before, after))
+
+    def plays(said: str) -> str:
+        return "Can you hurry?" if "We look into it" in said else "My lamp came late."
+
+    rules = [Rule(model=name, reply=plays) for name in ("sim-x", "sim-y")]
+    with FakeProvider(Script([*rules, Rule(reply="We look into it.")])) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        call("run", "talk_evals.py", "--no-cache")
+        again = call("regrade", "latest", "--with", "new_evals.py", code=0 if goes_on else 3)
+    (trial,) = again["run"]["trials"]
+    assert (trial["outcome"] == "pass") is goes_on
+    assert ("takes another course" in str(trial["error"])) is not goes_on
+
+
+TWICE = """
+from evenhand import Conversation, EvalSet
+
+evals = EvalSet("talk", data=[{"id": "a"}], model="openai:chat:gpt-x")
+
+
+@evals.eval
+async def talks(model, expect):
+    greeting = [("assistant", "Good day!")]
+    first = await Conversation(model, ["My lamp came late."], system="Be kind.", start=greeting).run()
+    greeting = [("assistant", "You again!")]
+    talk = await Conversation(model, ["I have waited."], system="Be kind.", start=greeting).run()
+    expect("look" in talk.answer, "answers")
+    return talk
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "goes_on"),
+    [
+        (("Be kind.", "Be brief."), True),
+        (("Good day!", "Good evening!"), False),
+        (("You again!", "Who is this?"), False),
+    ],
+)
+def test_each_conversation_of_a_trial_begins_as_it_did_when_it_was_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+    call: Call,
+    tmp_path: Path,
+    edit: tuple[str, str],
+    goes_on: bool,
+):
+    """What was said before is a part of what the agent answered."""
+    (tmp_path / "talk_evals.py").write_text(TWICE)
+    (tmp_path / "new_evals.py").write_text(TWICE.replace(*edit))
+    with FakeProvider(Script([Rule(reply="We look into it.")])) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        call("run", "talk_evals.py", "--no-cache")
+        again = call("regrade", "latest", "--with", "new_evals.py", code=0 if goes_on else 3)
+    (trial,) = again["run"]["trials"]
+    assert (trial["outcome"] == "pass") is goes_on

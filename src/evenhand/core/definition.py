@@ -88,6 +88,9 @@ UNKNOWN = Definition()
 USER = "user"
 """The part of what a case says that is who plays the user in its conversation; of code, before Python's version."""
 
+TALK = "talk "
+"""Before the number of a conversation of the trial: the part that says what it goes by, whoever plays the user."""
+
 
 def content_of(
     case: Case,

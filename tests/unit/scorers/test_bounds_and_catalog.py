@@ -42,11 +42,12 @@ def test_what_is_not_known_is_an_error_and_never_nothing(trial, scorer, reply):
         scorer.score("x", trial)
 
 
-def test_a_time_that_was_not_measured_is_not_applicable(trial):
-    """As of an answer that came in a batch: neither fast nor slow."""
+def test_a_time_that_was_not_measured_is_an_error(trial):
+    """As of an answer that came in a batch: neither fast nor slow, and no pass."""
     trial.reply = Reply("x")
-    assert Latency(1).score("x", trial).value is None
-    assert FirstToken().score("x", trial).value is None
+    for scorer in (Latency(1), FirstToken()):
+        with pytest.raises(ScoreError, match="was not measured, as in a batch"):
+            scorer.score("x", trial)
 
 
 def test_a_scripted_reply_has_no_price_to_bound(trial):

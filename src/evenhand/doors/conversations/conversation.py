@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.arguments import checked, checked_class
-from evenhand.core.definition import brief
+from evenhand.core.definition import TALK, brief
 from evenhand.core.errors import SimulatorError, UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.json_shapes import as_mapping, is_whole
@@ -26,7 +26,7 @@ from evenhand.doors.conversations.checking import TurnChecks
 from evenhand.doors.conversations.fault import Fault
 from evenhand.doors.conversations.talk import Ended, Talk
 from evenhand.doors.conversations.turn_judge import METRIC, Ruled, StaysInRole
-from evenhand.doors.conversations.user_digests import digests_of_user
+from evenhand.doors.conversations.user_digests import digest_of_talk, digests_of_user
 from evenhand.doors.conversations.users import Said, UserSession, called, named, user_of
 from evenhand.engine.trial import LiveTrial, present
 
@@ -160,6 +160,8 @@ class _UnderWay:
             for part, own in digests.items():  # of several conversations, each counts
                 earlier = trial.content.get(part)
                 trial.content[part] = own if earlier is None else brief([earlier, own])
+            number = sum(part.startswith(TALK) for part in trial.content)
+            trial.content[f"{TALK}{number}"] = digest_of_talk(conversation.user, start)
 
     async def run(self) -> Talk:
         ended: Ended = "open"

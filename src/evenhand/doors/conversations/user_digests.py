@@ -23,15 +23,10 @@ def digests_of_user(user: User, start: Talk, max_turns: int, judge: object) -> M
         max_turns: How many answers the agent has.
         judge: Who plays it where no model is named.
     """
-    terms: list[object] = [type(user).__name__, max_turns]
-    terms += [[message.role, message.content] for message in start.messages]
+    terms = [max_turns, *_terms(user, start)]
     functions: list[object] = []
-    if isinstance(user, ScriptedUser):
-        terms += user.lines
-    elif isinstance(user, SimulatedUser):
-        contract = user.contract
-        terms += [contract.goal, sorted(contract.facts), list(contract.never_says)]
-        terms += [contract.language, user.persona, _name(user.model or judge)]
+    if isinstance(user, SimulatedUser):
+        terms.append(_name(user.model or judge))
         functions = [user.model]
     elif isinstance(user, StatefulUser):
         functions = [user.first]
@@ -42,6 +37,24 @@ def digests_of_user(user: User, start: Talk, max_turns: int, judge: object) -> M
     if codes:
         digests[f"{USER} {codes[0].partition(':')[0]}"] = brief(codes)
     return digests
+
+
+def digest_of_talk(user: User, start: Talk) -> str:
+    """What a conversation goes by, whoever plays the user and however long it lasts, without the user's code."""
+    return brief(_terms(user, start))
+
+
+def _terms(user: User, start: Talk) -> list[object]:
+    """What its user is told to say, and what was said before."""
+    terms: list[object] = [type(user).__name__]
+    terms += [[message.role, message.content] for message in start.messages]
+    if isinstance(user, ScriptedUser):
+        terms += user.lines
+    elif isinstance(user, SimulatedUser):
+        contract = user.contract
+        terms += [contract.goal, sorted(contract.facts), list(contract.never_says)]
+        terms += [contract.language, user.persona]
+    return terms
 
 
 def _name(model: object) -> str:

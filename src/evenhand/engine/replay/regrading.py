@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.case import Case
-from evenhand.core.definition import content_of
+from evenhand.core.definition import TALK, content_of
 from evenhand.core.encoding import encode
 from evenhand.core.errors import NotRecorded
 from evenhand.core.message import CallRole, Reply
@@ -82,6 +82,9 @@ class Regrade(Replay):
         result = None if place is None else self.recordings.trial(place)
         if result is not None and (parts := _other_parts(trial, result)):
             self._questions[start.trial] = parts
+            return None
+        if result is not None and _goes_by_another(trial, result):
+            self._elsewhere.add(start.trial)
             return None
         calls = self.recordings.of_trial(-1 if place is None else place)
         same = [call for call in calls if call.role == start.role]
@@ -181,6 +184,15 @@ _PARTS = {"input": "another input", "context": "another context"}
 def _turns(steps: Iterable[Step]) -> list[object]:
     """What users said in a trial's conversations, in their order."""
     return [one.result for one in steps if (one.kind, one.name) == ("message", "user")]
+
+
+def _goes_by_another(trial: LiveTrial, result: TrialResult) -> bool:
+    """Whether a conversation of the trial, as far as they have begun, was another one when it was recorded."""
+    before = result.content
+    return any(
+        part.startswith(TALK) and before.get(part, own) != own
+        for part, own in trial.content.items()
+    )
 
 
 def _other_parts(trial: LiveTrial, result: TrialResult) -> list[str]:
