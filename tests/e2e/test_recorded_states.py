@@ -274,6 +274,43 @@ def test_an_application_is_given_an_error_in_a_replay_as_it_was_given_it_live(
     assert vendor.seen == ["POST"]
 
 
+PIECE = json.dumps(
+    {**chat("stop"), "choices": [{"index": 0, "delta": {"content": "Half"}, "finish_reason": None}]}
+)
+
+
+def test_a_stream_that_broke_off_breaks_off_in_a_replay_after_as_much(
+    vendor: Vendor, settle: Callable[..., Run], tmp_path: Path
+):
+    """What an application makes of the beginning is the same; and that there is no end."""
+    vendor.posted = f"data: {PIECE}\n\n".encode()
+    evals = EvalSet("broken")
+    heard: list[tuple[str, str]] = []
+
+    @evals.eval
+    async def answers(expect: Any) -> str:
+        text, ended = "", ""
+        client = gpt(vendor, http_client=recorded())
+        stream = await client.chat.completions.create(
+            model="gpt-x", messages=[{"role": "user", "content": "hi"}], stream=True
+        )
+        try:
+            async for piece in stream:
+                text += piece.choices[0].delta.content or ""
+        except Exception as error:  # noqa: BLE001 (which library's it is doesn't matter)
+            ended = type(error).__name__
+        heard.append((text, ended))
+        expect(text == "Half", "hears the beginning")
+        return text
+
+    for _ in range(2):
+        settle(evals, cassette=tmp_path / "broken.cassette")
+    assert heard[0] == heard[1]
+    assert heard[0][0] == "Half"
+    assert heard[0][1]
+    assert vendor.seen == ["POST"]
+
+
 def test_what_is_made_in_the_background_is_recorded_when_it_is_there(
     vendor: Vendor, settle: Callable[..., Run]
 ):
