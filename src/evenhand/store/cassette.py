@@ -133,7 +133,9 @@ class CassetteTool(Struct, frozen=True, omit_defaults=True, tag="tool", tag_fiel
     result: Annotated[Any | UnsetType, Key("what it returned", null="it raised")] = UNSET
     error: Annotated[
         dict[str, Any] | UnsetType,
-        Key("what it raised: `type`, `module` and `args`", null="it returned"),
+        Key(
+            "what it raised: `type`, `module`, `args`, `text` and `attributes`", null="it returned"
+        ),
     ] = UNSET
     duration_s: Annotated[float | None, Key("that it took", "s", null="not known")] = None
     scrubbed: Annotated[
