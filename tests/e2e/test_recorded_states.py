@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import anthropic
 import openai
 import pytest
@@ -308,6 +309,36 @@ def test_a_stream_that_broke_off_breaks_off_in_a_replay_after_as_much(
     assert heard[0] == heard[1]
     assert heard[0][0] == "Half"
     assert heard[0][1]
+    assert vendor.seen == ["POST"]
+
+
+def test_a_line_that_came_before_a_stream_broke_off_is_read_with_aiohttp_too(
+    vendor: Vendor, settle: Callable[..., Run], tmp_path: Path
+):
+    """Live, and in a replay, where all of it is there at once."""
+    vendor.posted = f"data: {PIECE}\n\ndata: {PIECE}\n\n".encode()
+    evals = EvalSet("lines")
+    heard: list[tuple[int, bool]] = []
+    body = {"model": "gpt-x", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+
+    @evals.eval
+    async def answers(expect: Any) -> str:
+        lines, broken = 0, False
+        url = f"{vendor.url}/v1/chat/completions"
+        async with aiohttp.ClientSession() as session, session.post(url, json=body) as response:
+            try:
+                async for line in response.content:
+                    lines += line.startswith(b"data")
+                    await asyncio.sleep(0.05)
+            except aiohttp.ClientPayloadError:
+                broken = True
+        heard.append((lines, broken))
+        expect(lines == 2, "reads both")
+        return "heard"
+
+    for _ in range(2):
+        settle(evals, cassette=tmp_path / "lines.cassette")
+    assert heard == [(2, True)] * 2
     assert vendor.seen == ["POST"]
 
 
