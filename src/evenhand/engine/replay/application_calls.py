@@ -174,7 +174,7 @@ def exception(record: ToolRecord) -> Exception:
     arguments = cast("list[Any]", description.get("args") or [])
     if isinstance(kind, type) and issubclass(kind, Exception):
         with suppress(Exception):  # whatever its class makes of being made like this
-            error = kind.__new__(kind, *arguments)
+            error = cast("Exception", kind.__new__(kind, *arguments))
             error.args = tuple(arguments)
             for key, value in as_mapping(description.get("attributes")).items():
                 setattr(error, key, value)
