@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import anthropic
 import openai
 import pytest
@@ -271,6 +272,73 @@ def test_an_application_is_given_an_error_in_a_replay_as_it_was_given_it_live(
         settle(evals, cassette=tmp_path / "refused.cassette")
     assert errors[0][1] == status
     assert errors[0] == errors[1]
+    assert vendor.seen == ["POST"]
+
+
+PIECE = json.dumps(
+    {**chat("stop"), "choices": [{"index": 0, "delta": {"content": "Half"}, "finish_reason": None}]}
+)
+
+
+def test_a_stream_that_broke_off_breaks_off_in_a_replay_after_as_much(
+    vendor: Vendor, settle: Callable[..., Run], tmp_path: Path
+):
+    """What an application makes of the beginning is the same; and that there is no end."""
+    vendor.posted = f"data: {PIECE}\n\n".encode()
+    evals = EvalSet("broken")
+    heard: list[tuple[str, str]] = []
+
+    @evals.eval
+    async def answers(expect: Any) -> str:
+        text, ended = "", ""
+        client = gpt(vendor, http_client=recorded())
+        stream = await client.chat.completions.create(
+            model="gpt-x", messages=[{"role": "user", "content": "hi"}], stream=True
+        )
+        try:
+            async for piece in stream:
+                text += piece.choices[0].delta.content or ""
+        except Exception as error:  # noqa: BLE001 (which library's it is doesn't matter)
+            ended = type(error).__name__
+        heard.append((text, ended))
+        expect(text == "Half", "hears the beginning")
+        return text
+
+    for _ in range(2):
+        settle(evals, cassette=tmp_path / "broken.cassette")
+    assert heard[0] == heard[1]
+    assert heard[0][0] == "Half"
+    assert heard[0][1]
+    assert vendor.seen == ["POST"]
+
+
+def test_a_line_that_came_before_a_stream_broke_off_is_read_with_aiohttp_too(
+    vendor: Vendor, settle: Callable[..., Run], tmp_path: Path
+):
+    """Live, and in a replay, where all of it is there at once."""
+    vendor.posted = f"data: {PIECE}\n\ndata: {PIECE}\n\n".encode()
+    evals = EvalSet("lines")
+    heard: list[tuple[int, bool]] = []
+    body = {"model": "gpt-x", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+
+    @evals.eval
+    async def answers(expect: Any) -> str:
+        lines, broken = 0, False
+        url = f"{vendor.url}/v1/chat/completions"
+        async with aiohttp.ClientSession() as session, session.post(url, json=body) as response:
+            try:
+                async for line in response.content:
+                    lines += line.startswith(b"data")
+                    await asyncio.sleep(0.05)
+            except aiohttp.ClientPayloadError:
+                broken = True
+        heard.append((lines, broken))
+        expect(lines == 2, "reads both")
+        return "heard"
+
+    for _ in range(2):
+        settle(evals, cassette=tmp_path / "lines.cassette")
+    assert heard == [(2, True)] * 2
     assert vendor.seen == ["POST"]
 
 

@@ -232,7 +232,7 @@ class ToolRecord(Record, frozen=True):
         nth: Its number among the identical calls of the trial, from 0.
         arguments: By name, as canonical JSON.
         result: What it returned, as JSON; `null` where it raised.
-        error: What it raised, as JSON: `type`, `module` and `args`; empty for nothing.
+        error: What it raised, as JSON: `type`, `module`, `args`, `text`, `attributes`; empty for nothing.
         replayed: It was not run: the result is a recording.
     """
 

@@ -115,7 +115,7 @@ class AppCall:
         live: Told of the answer while it comes in.
         method: How it is sent: an answer that was made in the background is got with GET.
         tried: Whether it has been sent.
-        begun: Whether a part of the answer has been passed on.
+        given: The status, the headers and the parts of the answer that have been passed on; None before the first.
         sender: Sends it; None for the run's own HTTP client.
         ids: The model's ids of calls of tools that the request names otherwise; see `own_ids`.
     """
@@ -135,7 +135,7 @@ class AppCall:
     method: str = "POST"
     head: tuple[int, Mapping[str, str]] | None = None
     tried: bool = False
-    begun: bool = False
+    given: tuple[int, Mapping[str, str], bytearray] | None = None
     sender: Sender | None = None
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
     paid: bool = field(init=False, default=True)
@@ -286,7 +286,7 @@ class AppCall:
             live=None,
             method="GET",
             tried=False,
-            begun=False,
+            given=None,
             sender=None,
         )
         free = None if self.own_request.cost_bound_usd is None else 0.0
@@ -306,15 +306,15 @@ class AppCall:
         try:
             answer = await (self.sender or self._post)(self if self.streams else None)
         except ProviderError as error:
-            if self.begun:
-                raise CutOff(error.message, hint=error.hint, billed=None) from None
+            if self.given is not None:
+                raise self._cut_off(error.message, error.hint) from None
             raise
-        if self.begun:
+        if self.given is not None:
             problem = error_instead(answer.body)
             if problem:
-                raise CutOff(f"{name} answered with an error: {problem}", billed=None)
+                raise self._cut_off(f"{name} answered with an error: {problem}")
             if in_pieces(self.kind, answer.body) and whole(self.kind, answer.body) is None:
-                raise CutOff(f"the stream from {name} ended before its time", billed=None)
+                raise self._cut_off(f"the stream from {name} ended before its time")
         else:
             error = _problem(answer, name, known=self.place is not None)
             if self.place is None:
@@ -323,6 +323,13 @@ class AppCall:
                 error.answer = (answer.status, answer.headers, answer.body)
                 raise error
         return answered(answer, self._rates(answer.headers))
+
+    def _cut_off(self, message: str, hint: str = "") -> CutOff:
+        error = CutOff(message, hint=hint, billed=None)
+        if self.given is not None:
+            status, headers, parts = self.given
+            error.answer = status, headers, bytes(parts)
+        return error
 
     async def _post(self, listener: http.Listener | None) -> http.HttpAnswer:
         headers = {k: v for k, v in self.headers.items() if k not in _OF_THE_CONNECTION}
@@ -338,12 +345,13 @@ class AppCall:
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         """Passes the head of a stream on; an error is kept back, as it may be mended by asking again."""
         if status in ANSWERS and self.live is not None:
-            self.begun = True
+            self.given = status, headers, bytearray()
             self.live.began(status, headers)
 
     def piece(self, data: bytes) -> None:
         """Passes a piece on."""
-        if self.begun and self.live is not None:
+        if self.given is not None and self.live is not None:
+            self.given[2].extend(data)
             self.live.piece(data)
 
     def _rates(self, headers: Mapping[str, str]) -> RateLimits | None:

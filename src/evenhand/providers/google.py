@@ -226,10 +226,16 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         "cachedContentTokenCount",
         at="usageMetadata",
     )
-    thought = number(as_mapping(answer.get("usageMetadata")).get("thoughtsTokenCount"))
-    usage = Usage(usage.tokens_in, (usage.tokens_out or 0) + (thought or 0), usage.tokens_cached)
     model = str(answer.get("modelVersion") or "")
     candidates = as_array(answer.get("candidates"))
+    candidate = as_mapping(candidates[0]) if candidates else {}
+    content = as_array(as_mapping(candidate.get("content")).get("parts"))
+    parts = [part for part in map(as_mapping, content) if not part.get("thought")]
+    if usage.tokens_out is not None or not (parts or usage.tokens_in is None):
+        # A count of nothing is left out.
+        thought = number(as_mapping(answer.get("usageMetadata")).get("thoughtsTokenCount"))
+        written = (usage.tokens_out or 0) + (thought or 0)
+        usage = Usage(usage.tokens_in, written, usage.tokens_cached)
     if not candidates:
         why = as_mapping(answer.get("promptFeedback")).get("blockReason")
         if not why:
@@ -244,9 +250,6 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
             finish_reason="content_filter",
             refused=True,
         )
-    candidate = as_mapping(candidates[0])
-    content = as_array(as_mapping(candidate.get("content")).get("parts"))
-    parts = [part for part in map(as_mapping, content) if not part.get("thought")]
     function_calls = [
         as_mapping(part["functionCall"]) for part in parts if part.get("functionCall")
     ]

@@ -133,7 +133,9 @@ class CassetteTool(Struct, frozen=True, omit_defaults=True, tag="tool", tag_fiel
     result: Annotated[Any | UnsetType, Key("what it returned", null="it raised")] = UNSET
     error: Annotated[
         dict[str, Any] | UnsetType,
-        Key("what it raised: `type`, `module` and `args`", null="it returned"),
+        Key(
+            "what it raised: `type`, `module`, `args`, `text` and `attributes`", null="it returned"
+        ),
     ] = UNSET
     duration_s: Annotated[float | None, Key("that it took", "s", null="not known")] = None
     scrubbed: Annotated[
@@ -171,13 +173,11 @@ class CassetteSource(MutableRecord, kw_only=True):
         """
         header, rows = read_cassette(path)
         allowed = header.max_age_s if max_age_s is None else max_age_s
-        age = time.time() - header.recorded_at
-        if allowed is not None and age > allowed:
-            whose = "" if max_age_s is None else ", as --max-age says"
-            raise UsageError(
-                f"{path} was recorded {age_in_words(age)} ago, and may be {age_in_words(allowed)} old{whose}",
-                hint="Record it again, or allow more: --max-age 365d.",
-            )
+        whose = "" if max_age_s is None else ", as --max-age says"
+        why = _too_old(header.recorded_at, allowed)
+        if why:
+            hint = "Record it again, or allow more: --max-age 365d."
+            raise UsageError(f"{path} was recorded {why}{whose}", hint=hint)
         recorded = RecordedFrom(
             run=header.run,
             file=path.absolute(),
@@ -434,12 +434,26 @@ def recordings_of(start: Path, ref: str, max_age_s: float | None = None) -> Reco
             f"there is no cassette {ref}",
             hint="`evenhand runs cassette RUN --to FILE` makes one of a run.",
         ) from error
-    age = time.time() - source.header.recorded_at
-    if max_age_s is not None and age > max_age_s:
+    why = _too_old(source.header.recorded_at, max_age_s)
+    if why:
         source.close()
         raise UsageError(
-            f"{source.header.name} was recorded {age_in_words(age)} ago, and may be"
-            f" {age_in_words(max_age_s)} old, as --max-age says",
+            f"{source.header.name} was recorded {why}, as --max-age says",
             hint="Run it again, or allow more.",
         )
     return Recordings(source)
+
+
+_CLOCKS_S = 86_400
+"""Clocks of two machines may differ by so many seconds."""
+
+
+def _too_old(recorded_at: float, most_s: float | None) -> str:
+    """When something was recorded, and how old it may be, where it is older, or its clock was wrong; else empty."""
+    age = time.time() - recorded_at
+    if most_s is None or -_CLOCKS_S <= age <= most_s:
+        return ""
+    may_be = f"and may be {age_in_words(most_s)} old"
+    if age < 0:
+        return f"{age_in_words(-age)} in the future by the clock of this machine, {may_be}"
+    return f"{age_in_words(age)} ago, {may_be}"

@@ -241,7 +241,7 @@ async def test_a_stream_that_nobody_listens_to_is_read_to_its_end():
         answer = await asked.send(asked.own_request, cast("Host", None))
         await asked.close()
     assert asked.reply(answer.body).text == "Hello there"
-    assert not asked.begun
+    assert asked.given is None
 
 
 class Application:

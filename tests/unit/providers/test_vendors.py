@@ -115,6 +115,32 @@ def test_an_answer_of_gemini_is_its_text_without_the_thoughts():
     assert shown.output == "Thinking: Hm.\n\nYes!"
 
 
+@pytest.mark.parametrize(
+    ("counts", "written"),
+    [
+        ({"promptTokenCount": 10}, None),
+        ({"promptTokenCount": 10, "candidatesTokenCount": -2}, None),
+        ({"promptTokenCount": 10, "thoughtsTokenCount": 5}, None),
+        ({}, None),
+        ({"promptTokenCount": 10, "candidatesTokenCount": 2}, 2),
+    ],
+)
+def test_an_answer_of_gemini_whose_length_nobody_says_is_not_free(
+    counts: dict[str, int], written: int | None
+):
+    """Of a text there is something to pay for."""
+    reply = read("google:gemini-2.5-flash", {**gemini({"text": "Yes"}), "usageMetadata": counts})
+    assert reply.usage.tokens_out == written
+    assert (reply.cost_usd is None) is (written is None)
+
+
+def test_only_thoughts_of_gemini_are_counted_where_there_is_no_text():
+    """A count of nothing is left out of its answers."""
+    answer = gemini({"text": "Hm.", "thought": True}, reason="SAFETY")
+    answer["usageMetadata"] = {"promptTokenCount": 10, "thoughtsTokenCount": 5}
+    assert read("google:gemini-2.5-flash", answer).usage.tokens_out == 5
+
+
 def test_a_tool_that_gemini_asks_for_is_a_tool_call():
     """The output is then the parts, as they came."""
     part = {"functionCall": {"name": "f", "args": {"a": 1}}}

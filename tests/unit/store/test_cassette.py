@@ -8,7 +8,7 @@ import random
 import string
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -179,6 +179,20 @@ async def test_a_cassette_that_is_too_old_is_refused_with_both_ages(tmp_path: Pa
     with pytest.raises(UsageError, match="may be 1 day old, as --max-age says"):
         CassetteSource.read(file, 86_400)
     CassetteSource.read(file, 50 * 86_400)
+
+
+async def test_a_cassette_of_the_future_is_not_young(tmp_path: Path):
+    """Whoever recorded it had a wrong clock, or whoever reads it has: its age isn't known."""
+    file = written(
+        await ran(plan_of(Scripted(["answer"]), ["a"]), tmp_path), tmp_path / "a.cassette"
+    )
+    lines = file.read_text().splitlines()
+    for days, is_young in ((0.9, True), (400, False)):
+        header = json.loads(lines[0]) | {"recorded_at": int(time.time() + days * 86_400)}
+        file.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
+        CassetteSource.read(file)
+        with nullcontext() if is_young else pytest.raises(UsageError, match="in the future by the"):
+            CassetteSource.read(file, 86_400)
 
 
 def drawn(draw: random.Random, length: int, letters: str = string.ascii_letters + string.digits):

@@ -127,9 +127,12 @@ class Exchange:
             if isinstance(error, ProviderError) and error.answer is not None:
                 # The SDKs retry after some statuses, and the run has retried already.
                 status, headers, body = error.answer
-                return ResponseHead(
-                    status, {**_passed_on(headers), "x-should-retry": "false"}, body
-                )
+                headers = {**_passed_on(headers), "x-should-retry": "false"}
+                if isinstance(error, (ConnectionFailed, TimedOut)):
+                    # The recording of a stream that broke off after so much.
+                    self._pieces.extend([body] if body else ())
+                    return ResponseHead(status, headers, None)
+                return ResponseHead(status, headers, body)
             if isinstance(error, (ConnectionFailed, TimedOut)):
                 # An SDK that asks again after this gets the same error at once: the run has tried as often as makes
                 # sense.

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast, overload
 
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.record import Record
+from evenhand.core.run import ToolRecord
 from evenhand.engine.replay.application_calls import Begun, Tools, outcome
 from evenhand.engine.strays import trial_here
 from evenhand.engine.trial import LiveTrial
@@ -60,7 +61,7 @@ def _wrapped(function: Callable[..., Any], name: str, ignore: frozenset[str]) ->
             if call is None:
                 return await function(*args, **kwargs)
             if call.begun.known is not None:
-                return outcome(call.begun.known)
+                return call.replayed(call.begun.known)
             with call.noted() as result:
                 result.append(await function(*args, **kwargs))
             return result[0]
@@ -73,7 +74,7 @@ def _wrapped(function: Callable[..., Any], name: str, ignore: frozenset[str]) ->
         if call is None:
             return function(*args, **kwargs)
         if call.begun.known is not None:
-            return outcome(call.begun.known)
+            return call.replayed(call.begun.known)
         with call.noted() as result:
             result.append(function(*args, **kwargs))
         return result[0]
@@ -87,6 +88,11 @@ class _Call(Record, frozen=True):
     tools: Tools
     trial: LiveTrial
     begun: Begun
+
+    def replayed(self, known: ToolRecord) -> object:
+        """What the recording says that it returned; raises what it raised."""
+        with _halting(self.trial):
+            return outcome(known)
 
     @contextmanager
     def noted(self) -> Iterator[list[Any]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import field
@@ -12,6 +15,7 @@ from msgspec.structs import replace
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import CodeError, NotRecorded
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import ToolRecord, ended
 from evenhand.core.step import Step, record_of
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Raised(CodeError):
-    """A recorded tool raised an exception whose class is not loaded."""
+    """A recorded tool raised an exception that can't be made again as it was: its class isn't loaded, for one."""
 
 
 class Begun(Record, frozen=True):
@@ -127,7 +131,13 @@ class Tools(Record, frozen=True):
             arguments = decode(encode(list(error.args)))
         except (TypeError, ValueError):
             arguments = [str(error)]
-        description = {"type": kind.__qualname__, "module": kind.__module__, "args": arguments}
+        description = {
+            "type": kind.__qualname__,
+            "module": kind.__module__,
+            "args": arguments,
+            "text": _text(error),
+            "attributes": dict(_attributes(error)),
+        }
         self._noted(trial, begun, replace(begun.record, error=encode(description)))
 
     def _noted(self, trial: LiveTrial, begun: Begun, record: ToolRecord) -> None:
@@ -153,17 +163,49 @@ def outcome(record: ToolRecord) -> object:
 
 
 def exception(record: ToolRecord) -> Exception:
-    """What a recorded call raised: of the same class, where that is one that is loaded."""
+    """What a recorded call raised: of the same class, with the same text and the attributes that JSON has a form for.
+
+    Where that can't be, it is a `Raised`.
+    """
     description = cast("dict[str, Any]", decode(record.error))
     name, module = str(description.get("type")), str(description.get("module"))
     where = builtins if module == "builtins" else sys.modules.get(module)
-    kind = getattr(where, name, None)
+    kind = functools.reduce(lambda at, part: getattr(at, part, None), name.split("."), where)
     arguments = cast("list[Any]", description.get("args") or [])
-    if not (isinstance(kind, type) and issubclass(kind, Exception)):
-        return Raised(f"the tool {record.name} raised {name}: {' '.join(map(str, arguments))}")
-    error = kind.__new__(kind)
-    error.args = tuple(arguments)
-    return error
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        with suppress(Exception):  # whatever its class makes of being made like this
+            error = cast("Exception", kind.__new__(kind, *arguments))
+            error.args = tuple(arguments)
+            for key, value in as_mapping(description.get("attributes")).items():
+                setattr(error, key, value)
+            if _text(error) == description.get("text", _text(error)):
+                return error
+    text = description.get("text") or " ".join(map(str, arguments))
+    return Raised(
+        f"the tool {record.name} raised {name}, which a replay can't bring back as it was: {text}",
+        hint="Catch it in the tool and return what is made of it, or raise an exception of your own there.",
+    )
+
+
+def _text(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 (its class is the user's)
+        return ""
+
+
+_OF_THE_SYSTEM = ("errno", "strerror", "filename", "filename2")
+
+
+def _attributes(error: Exception) -> Iterator[tuple[str, Any]]:
+    """What an exception carries beside its arguments, where JSON brings it back as it is."""
+    system = {name: getattr(error, name, None) for name in _OF_THE_SYSTEM}
+    own = {name: value for name, value in vars(error).items() if name != "__notes__"}
+    for name, value in {**(system if isinstance(error, OSError) else {}), **own}.items():
+        with suppress(TypeError, ValueError):
+            data = encode(value, ordered=False)
+            if value is not None and decode(data) == value:
+                yield name, decode(data)
 
 
 def missed(trial: LiveTrial, error: NotRecorded) -> NotRecorded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,41 @@ from evenhand.testing import example
 
 class OutOfStock(Exception):
     """An application's own exception."""
+
+
+class Busy(Exception):
+    """Carries more than its arguments."""
+
+    def __init__(self, *, wait_s: int) -> None:
+        super().__init__(f"busy for {wait_s} s")
+        self.wait_s = wait_s
+
+
+class Outer:
+    """Has an exception of its own."""
+
+    class Closed(ValueError):
+        """One of a class's own."""
+
+
+@tool
+def fails(how: str) -> None:
+    """Raises it."""
+    if how == "busy":
+        raise Busy(wait_s=7)
+    if how == "nested":
+        raise Outer.Closed("on Sunday")
+    if how == "system":
+        Path("/nowhere/at/all").read_text("utf-8")
+    if how == "bytes":
+        b"\xff".decode()
+    if how == "group":
+        raise ExceptionGroup("several", [ValueError("one")])
+
+    class Local(Exception):
+        pass
+
+    raise Local("here")
 
 
 class Shop:
@@ -114,6 +149,46 @@ async def test_tools_are_given_back_as_they_answered_each_time_and_do_not_run(tm
         assert {tool.name for tool in tools} == {"Shop.look_up", "search"}
         assert tools[0].arguments == b'{"deep":false,"order":"case-0"}'
         assert run.totals().calls == 0  # a tool is no model
+
+
+@pytest.mark.parametrize("how", ["busy", "nested", "system"])
+async def test_an_exception_is_given_back_with_its_text_and_its_attributes(
+    tmp_path: Path, how: str
+):
+    """An application goes by them, and tells a model of them."""
+    heard: list[object] = []
+
+    async def work(_: Trial) -> str:
+        try:
+            fails(how)
+        except (Busy, ValueError, OSError) as error:
+            told = {name: getattr(error, name, None) for name in ("wait_s", "errno", "filename")}
+            heard.append((type(error), str(error), error.args, told))
+        return "caught"
+
+    first = await ran(work, tmp_path)
+    await ran(work, tmp_path, first)
+    assert len(heard) == 8
+    assert heard[4:] == heard[:4]
+
+
+@pytest.mark.parametrize("how", ["bytes", "group", "local"])
+async def test_an_exception_that_cannot_be_given_back_as_it_was_leaves_no_verdict(
+    tmp_path: Path, how: str
+):
+    """Whatever the application makes of another one in its place."""
+
+    async def work(_: Trial) -> str:
+        with suppress(Exception):
+            fails(how)
+        return "caught"
+
+    first = await ran(work, tmp_path)
+    assert [t.outcome for t in trials(first)] == ["pass"] * 4
+    again = trials(await ran(work, tmp_path, first))
+    assert [t.outcome for t in again] == ["error"] * 4
+    assert again[0].error is not None
+    assert "can't bring back as it was" in again[0].error.message
 
 
 async def test_a_call_that_was_not_recorded_is_an_error_that_shows_the_difference(tmp_path: Path):

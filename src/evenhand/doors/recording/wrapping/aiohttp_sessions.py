@@ -199,6 +199,9 @@ async def _started(
     return response
 
 
+_LOOK_S = 0.01
+
+
 def _nothing() -> None:
     """Pieces are held by the exchange anyway."""
 
@@ -209,6 +212,9 @@ async def _feed(content: Any, exchange: Exchange, loop: asyncio.AbstractEventLoo
         while piece := await hop_async(loop, exchange.next):
             content.feed_data(piece)
     except ProviderError as error:
+        # From then on nothing is read from it: what came before is for the application to read first.
+        while getattr(content, "_buffer", None):  # noqa: ASYNC110 (it has no event for that)
+            await asyncio.sleep(_LOOK_S)
         content.set_exception(sys.modules["aiohttp"].ClientPayloadError(str(error)))
     except asyncio.CancelledError:
         if not exchange.done:
