@@ -29,7 +29,14 @@ from evenhand.languages.javascript.references import is_reference, split_referen
 from evenhand.languages.methods import HOW_TO_CALL, is_method_of_object, needs_object
 from evenhand.providers.chat import seconds
 from evenhand.providers.embeddings import labelled, numbers
-from evenhand.providers.local_code import code_digest, latency_s, paid_for, replied, shown_to_code
+from evenhand.providers.local_code import (
+    asked_of_code,
+    code_digest,
+    latency_s,
+    paid_for,
+    replied,
+    shown_to_code,
+)
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.workers import COUNT, Workers, another_python
@@ -99,15 +106,13 @@ class FunctionProvider:
             "code": self._code,
             "function": function,
             "options": redacted(options),
-            "prompt": prompt.text,
-            "vars": prompt.vars,
+            **asked_of_code(prompt),
         }
         identity = encode(parts)
         whole = {**options, "config": {**config, "basePath": str(self.path.parent)}}
         arguments: tuple[object, ...] = (prompt.text, whole)
         if prompt.task == "generate":
-            code_prompt = shown_to_code(prompt)
-            arguments = (*arguments, {"vars": dict(prompt.vars), "prompt": code_prompt})
+            arguments = (*arguments, shown_to_code(prompt))
         call = _Call(function, arguments, prompt.task)
         bound = call_bound(config)
         return Request(identity=identity, key=digest(identity), payload=call, cost_bound_usd=bound)

@@ -150,12 +150,23 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def shown_to_code(prompt: Prompt) -> dict[str, object]:
-    """What a program is told of a prompt, beside its text: as it is written, its label, and its own settings."""
-    return {
+    """What code is told beside a prompt's text: how it is written, and the variables and the test it is sent for."""
+    variables = dict(prompt.vars)
+    written = {
         "raw": prompt.template or prompt.text,
         "label": prompt.label,
         "config": dict(prompt.config),
     }
+    context: dict[str, object] = {"vars": variables, "prompt": written}
+    if prompt.test:
+        context["test"] = {**prompt.test, "vars": dict(variables)}
+    return context
+
+
+def asked_of_code(prompt: Prompt) -> dict[str, object]:
+    """The parts of a prompt that an answer of code may depend on."""
+    parts: dict[str, object] = {"prompt": prompt.text, "vars": prompt.vars}
+    return {**parts, "test": prompt.test} if prompt.test else parts
 
 
 def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> Reply:

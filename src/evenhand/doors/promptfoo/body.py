@@ -244,10 +244,13 @@ class CellBody(MutableRecord, kw_only=True):
 
 
 def with_settings(prompt: Prompt, test: Test) -> Prompt:
-    """A prompt with what the test's options say to the model."""
+    """A prompt with what the test's options say to the model, and what code is told of the test."""
+    about = {key: value for key, value in test.shown.items() if key != "assert"}
+    if test.metadata:
+        about["metadata"] = test.metadata
     if not test.settings:
-        return prompt
-    return replace(prompt, config={**prompt.config, **test.settings})
+        return replace(prompt, test=about) if about else prompt
+    return replace(prompt, config={**prompt.config, **test.settings}, test=about)
 
 
 def described(variables: Mapping[str, Any]) -> str:
