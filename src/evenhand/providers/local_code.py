@@ -157,16 +157,16 @@ def shown_to_code(prompt: Prompt) -> dict[str, object]:
         "label": prompt.label,
         "config": dict(prompt.config),
     }
-    context: dict[str, object] = {"vars": variables, "prompt": written}
-    if prompt.test:
-        context["test"] = {**prompt.test, "vars": dict(variables)}
+    context: dict[str, object] = {"vars": variables, "prompt": written, **prompt.cell}
+    if "test" in prompt.cell:
+        context["test"] = {**as_mapping(prompt.cell["test"]), "vars": dict(variables)}
     return context
 
 
 def asked_of_code(prompt: Prompt) -> dict[str, object]:
     """The parts of a prompt that an answer of code may depend on."""
     parts: dict[str, object] = {"prompt": prompt.text, "vars": prompt.vars}
-    return {**parts, "test": prompt.test} if prompt.test else parts
+    return {**parts, "cell": prompt.cell} if prompt.cell else parts
 
 
 def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> Reply:

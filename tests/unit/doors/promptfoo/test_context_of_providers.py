@@ -98,3 +98,20 @@ def test_another_assertion_asks_for_no_new_answer(tmp_path: Path, monkeypatch: p
     changed = {**TEST, "assert": [{"type": "contains", "value": "turns"}]}
     (again,) = answers(tmp_path, monkeypatch, PROVIDERS[0], changed)
     assert (first["cached"], again["cached"]) == (0, 1)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_code_is_told_which_repeat_it_answers(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Code is told which repeat it answers, and each has an answer of its own."""
+    whole = {
+        "asks.py": PYTHON.replace('context["test"]', "context"),
+        "asks.js": JAVASCRIPT.replace("context.test", "context"),
+        "tells.py": PROGRAM.replace('["test"]', ""),
+    }
+    for name, text in whole.items():
+        monkeypatch.setitem(FILES, name, text)
+    test = {**TEST, "options": {"repeat": 2}}
+    first, second = answers(tmp_path, monkeypatch, provider, test)
+    assert (first["repeatIndex"], second["repeatIndex"]) == (0, 1)
