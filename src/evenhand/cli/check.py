@@ -57,7 +57,7 @@ def _show(request: Asked, *, as_json: bool) -> None:
 
     plan, missing_keys = plan_without_keys(request, prepare=False)
     look_at_files_beside(str(plan.source))
-    check_endings(plan.options.outputs, plan.variants)
+    check_endings(plan.options.outputs, plan.variants, "outputPath")
     if missing_keys and as_json:
         raise ConfigError(missing_keys, plan.hints)
     estimates = plan.estimate()

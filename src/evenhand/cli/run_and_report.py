@@ -318,7 +318,8 @@ def _check_outputs(session: Session, outputs: Sequence[str], plan: Plan) -> None
     from evenhand.render.own_files import look_for_folder, refuse_own
 
     variants = plan.variants
-    check_endings(outputs, variants)
+    check_endings(session.outputs, variants, "-o")
+    check_endings(plan.options.outputs, variants, "outputPath")
     for name in outputs:
         refuse_own("-o", Path(name), str(plan.source), plan.config)
     for name in session.outputs:  # a config's own are beside it

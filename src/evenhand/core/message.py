@@ -111,6 +111,8 @@ class Prompt(Record, frozen=True):
             A provider that can hold its model to it does; to others it is nothing: say in words what you want as well.
         template: What the text was before it was filled in, for providers that are code; empty where nobody knows.
         decisions: What a decision model is asked; None for every other task.
+        cell: What providers that are code are told of the cell of a config that it is sent for: its `test`, without its
+            assertions, and its `repeatIndex`.
     """
 
     messages: tuple[Message, ...]
@@ -122,6 +124,7 @@ class Prompt(Record, frozen=True):
     schema: Mapping[str, Any] | None = None
     template: str = ""
     decisions: DecisionRequest | None = None
+    cell: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def of(text: str | Messages, **config: Any) -> Prompt:

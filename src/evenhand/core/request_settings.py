@@ -7,7 +7,7 @@ from evenhand.core.json_shapes import as_array, as_mapping, is_object
 
 ASKED = frozenset(
     "messages input inputs instances content contents prompt system instructions systemInstruction"
-    " system_instruction state questions vars".split()
+    " system_instruction state questions vars cell".split()
 )
 """Keys of a request that hold what is asked; the others are settings. A decision names its question by the output."""
 CONFIGURED = "configured"

@@ -30,6 +30,7 @@ from evenhand.languages.methods import HOW_TO_CALL, is_method_of_object, needs_o
 from evenhand.providers.chat import seconds
 from evenhand.providers.embeddings import labelled, numbers
 from evenhand.providers.local_code import (
+    asked_of_code,
     code_digest,
     files_mark,
     latency_s,
@@ -106,15 +107,13 @@ class FunctionProvider:
             "code": self._code,
             "function": function,
             "options": redacted(options),
-            "prompt": prompt.text,
-            "vars": prompt.vars,
+            **asked_of_code(prompt),
         }
         identity = encode(parts)
         whole = {**options, "config": {**config, "basePath": str(self.path.parent)}}
         arguments: tuple[object, ...] = (prompt.text, whole)
         if prompt.task == "generate":
-            code_prompt = shown_to_code(prompt)
-            arguments = (*arguments, {"vars": dict(prompt.vars), "prompt": code_prompt})
+            arguments = (*arguments, shown_to_code(prompt))
         call = _Call(function, arguments, prompt.task)
         bound = call_bound(config)
         return Request(

@@ -224,12 +224,23 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def shown_to_code(prompt: Prompt) -> dict[str, object]:
-    """What a program is told of a prompt, beside its text: as it is written, its label, and its own settings."""
-    return {
+    """What code is told beside a prompt's text: how it is written, and the variables and the test it is sent for."""
+    variables = dict(prompt.vars)
+    written = {
         "raw": prompt.template or prompt.text,
         "label": prompt.label,
         "config": dict(prompt.config),
     }
+    context: dict[str, object] = {"vars": variables, "prompt": written, **prompt.cell}
+    if "test" in prompt.cell:
+        context["test"] = {**as_mapping(prompt.cell["test"]), "vars": dict(variables)}
+    return context
+
+
+def asked_of_code(prompt: Prompt) -> dict[str, object]:
+    """The parts of a prompt that an answer of code may depend on."""
+    parts: dict[str, object] = {"prompt": prompt.text, "vars": prompt.vars}
+    return {**parts, "cell": prompt.cell} if prompt.cell else parts
 
 
 def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> Reply:

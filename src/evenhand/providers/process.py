@@ -18,7 +18,13 @@ from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.record import MutableRecord
 from evenhand.core.secrets import redacted, secrets_mark
 from evenhand.providers.chat import seconds
-from evenhand.providers.local_code import code_digest, command_files, files_mark, shown_to_code
+from evenhand.providers.local_code import (
+    asked_of_code,
+    code_digest,
+    command_files,
+    files_mark,
+    shown_to_code,
+)
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 
@@ -53,15 +59,13 @@ class ProcessProvider(MutableRecord, kw_only=True):
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config, "basePath": str(self.folder)}
         options = encode({"id": self.id, "config": config}, ordered=False).decode()
-        code_prompt = shown_to_code(prompt)
-        context = encode({"vars": prompt.vars, "prompt": code_prompt}, ordered=False).decode()
+        context = encode(shown_to_code(prompt), ordered=False).decode()
         identity = encode(
             {
                 "code": self._code,
                 "command": self.command,
                 "options": redacted({**self.config, **prompt.config}),
-                "prompt": prompt.text,
-                "vars": prompt.vars,
+                **asked_of_code(prompt),
             }
         )
         return Request(

@@ -228,8 +228,11 @@ def _brought(name: str, before: RunFile | None) -> Writer | None:
     return writes
 
 
-def check_endings(files: Iterable[str], variants: Sequence[Variant]) -> None:
+def check_endings(files: Iterable[str], variants: Sequence[Variant], named_by: str) -> None:
     """Looks at the files that a run of these variants is to be written to, before anything is paid for.
+
+    Args:
+        named_by: The option or the key that names them.
 
     Raises:
         UsageError: The ending of one of them says no format, or the format cannot be written here.
@@ -246,7 +249,7 @@ def check_endings(files: Iterable[str], variants: Sequence[Variant]) -> None:
             known = ", ".join(
                 f".{ending}" for ending in sorted({*formats(), *_endings(variants)} - _LONG)
             )
-            raise UsageError(f"-o {name}: {what}", hint=f"There are: {known}.")
+            raise UsageError(f"{named_by} {name}: {what}", hint=f"There are: {known}.")
 
 
 def has_calls(file: str, variants: Sequence[Variant]) -> bool:

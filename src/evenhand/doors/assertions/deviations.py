@@ -118,9 +118,10 @@ DEVIATIONS: Mapping[str, str] = {
     "end, "
     "for a path, and ends if nothing is there.",
     "programs": "A Python or exec: provider has the settings of the prompt and the test also in its own "
-    "config, over the provider's; in promptfoo they are in context.prompt.config alone. `context` has `vars` and "
-    "`prompt`; promptfoo's has the test, too. A program that prints nothing is an error, and an empty line an empty "
-    "answer; promptfoo takes both for an empty answer.",
+    "config, over the provider's; in promptfoo they are in context.prompt.config alone. context has no evaluationId, "
+    "and its test no `assert`. "
+    "A program that prints nothing is an error, and an empty line an empty answer; promptfoo takes both for an empty "
+    "answer.",
     "tokens": "A tokenUsage of `total` alone says nothing, and neither do the tokens of a call that failed, or those "
     "that a grader in code says it used; promptfoo adds them up. A failed call with a cost or tokens counts toward "
     "--max-cost.",

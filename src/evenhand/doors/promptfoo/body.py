@@ -169,7 +169,7 @@ class CellBody(MutableRecord, kw_only=True):
         assert prompt is not None  # noqa: S101 (a prompt is text or a function)
         if test.literal and isinstance(pair.prompt, TextPrompt):
             prompt = between(test.prefix, prompt, test.suffix, conversations=True)
-        return with_settings(prompt, test)
+        return with_settings(prompt, test, trial.repeat)
 
     async def reviewed(
         self, trial: Trial, outcomes: Sequence[Outcome], verdict: Verdict
@@ -243,11 +243,13 @@ class CellBody(MutableRecord, kw_only=True):
         return await transformed(code, cell.output, context, self.pair.base, trial)
 
 
-def with_settings(prompt: Prompt, test: Test) -> Prompt:
-    """A prompt with what the test's options say to the model."""
+def with_settings(prompt: Prompt, test: Test, repeat: int = 0) -> Prompt:
+    """A prompt with what the test's options say to the model, and what code is told of the cell."""
+    about = {key: value for key, value in test.shown.items() if key != "assert"}
+    cell = {"test": {**about, "metadata": test.metadata}, "repeatIndex": repeat}
     if not test.settings:
-        return prompt
-    return replace(prompt, config={**prompt.config, **test.settings})
+        return replace(prompt, cell=cell)
+    return replace(prompt, config={**prompt.config, **test.settings}, cell=cell)
 
 
 def described(variables: Mapping[str, Any]) -> str:

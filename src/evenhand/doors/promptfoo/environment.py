@@ -170,7 +170,15 @@ def _filled(tag: str, env: Mapping[str, str]) -> str:
 
 def unset(text: str) -> list[str]:
     """The variables that tags of a text name and that are not set: those tags are there once it is filled in."""
-    return [match[1] or match[2] for match in re.finditer(_TAG, text)] if "env" in text else []
+    if "env" not in text:
+        return []
+    tags = [tag for tag in re.findall(_EXPRESSION, text) if re.match(r"\{\{\s*env\b", tag)]
+    return [dotted or quoted for tag in tags for dotted, quoted in re.findall(_NAMED, tag)]
+
+
+def how_to_set(name: str) -> str:
+    """The remedy for a variable of the environment that is not set."""
+    return f"Set {name}, in the environment or in a .env file."
 
 
 def not_secret(env: Mapping[str, str]) -> Mapping[str, str]:

@@ -33,7 +33,7 @@ from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.environment import env_filled, unset
+from evenhand.doors.promptfoo.environment import env_filled, how_to_set, unset
 from evenhand.languages.documents.findings import Findings, Place, problem_at
 from evenhand.languages.documents.tree import read_document
 from evenhand.providers.catalog import key_missing
@@ -388,6 +388,11 @@ class FolderModels:
         )
         if id_.startswith(_CODE):
             settings = as_mapping(with_whole_numbers(settings))
+        absent = unset(id_)
+        if absent:
+            what = f"provider '{id_}' names {absent[0]}, which is not set"
+            findings.problem(place, what, how_to_set(absent[0]))
+            return AbsentProvider(id_, label or id_)
         try:
             provider = self._roster.make(id_, label=label, config=settings, env=env, base=base)
         except UsageError as error:
@@ -476,7 +481,7 @@ def with_files_read(
                 findings.hint(
                     place,
                     f"{{{{env.{name}}}}} in a setting is not set",
-                    f"Set {name}, in the environment or in a .env file.",
+                    how_to_set(name),
                 )
             return value
         if is_mapping(value):

@@ -16,7 +16,13 @@ from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_objec
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord, Record
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.environment import env_filled, not_secret, switched_on
+from evenhand.doors.promptfoo.environment import (
+    env_filled,
+    how_to_set,
+    not_secret,
+    switched_on,
+    unset,
+)
 from evenhand.doors.promptfoo.generated_tests import generated, is_program
 from evenhand.doors.promptfoo.models import with_files_read
 from evenhand.doors.promptfoo.tests import Line, TestSource, WrittenTest
@@ -370,6 +376,8 @@ class _Sources:
             folder = pattern.parent
             there = [p.name for p in folder.glob("*")] if folder.is_dir() else []
             hint = did_you_mean(Path(name).name, there) or f"Looked in {folder}."
+            for variable in unset(name):
+                hint = how_to_set(variable)
             self._findings.problem(place, f"tests file {name} does not exist", hint)
         return paths
 

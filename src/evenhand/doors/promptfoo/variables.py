@@ -147,9 +147,13 @@ class VariableReader(Record, frozen=True, kw_only=True):
                 else ""
             )
             target = reference.removeprefix("file://")
-            self.findings.problem(
-                at("vars", name), f"{target} does not exist", near or f"Looked in {folder}."
-            )
+            hint = near or f"Looked in {folder}."
+            if "\n" in target:
+                target = f"'{target.splitlines()[0]} …'"
+                hint = (
+                    "A variable that begins with file:// is the path of a file, with all its lines."
+                )
+            self.findings.problem(at("vars", name), f"{target} does not exist", hint)
         elif path not in self.files:
             self.files.add(path)
             wrong = unreadable(path)

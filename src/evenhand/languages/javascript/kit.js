@@ -67,11 +67,18 @@
   const METHODS = ["callApi", "callEmbeddingApi", "callClassificationApi"];
   const answers = (value) => METHODS.some((method) => value && typeof value[method] === "function");
 
+  // Whether instances of it answer: a class, whose methods may be fields that only an instance has, or a function that
+  // fills in `this`.
+  function isMade(found) {
+    if (typeof found !== "function" || !found.prototype) return false;
+    return answers(found.prototype) || /^class\b|\bthis\s*\.\s*callApi\s*=[^=]/.test(String(found));
+  }
+
   // A file's provider: an instance of its class, an object with callApi, or a function that is callApi itself. Called
   // with the method that is wanted, and its arguments.
   function providerOf(exported, name, options) {
     const found = picked(exported, name);
-    const made = typeof found === "function" && answers(found.prototype) ? new found(options) : found;
+    const made = isMade(found) ? new found(options) : found;
     if (!answers(made) && typeof made !== "function")
       throw wrong("it exports neither a class nor an object with callApi, nor a function");
     return (method, ...args) => {

@@ -532,6 +532,30 @@ def test_the_assertions_of_a_test_in_a_file_may_be_in_a_file_too(tmp_path: Path)
         plan_of(tmp_path, {"tests": "file://tests/t.yaml"})
 
 
+def test_a_tests_file_whose_path_names_a_variable_that_is_not_set_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tests file whose path names a variable that is not set says which."""
+    monkeypatch.delenv("SET_OF_TESTS", raising=False)
+    with pytest.raises(ConfigError) as raised:
+        plan_of(tmp_path, {"tests": ["{{env.SET_OF_TESTS}}"]})
+    (problem,) = raised.value.problems
+    assert problem.hint == "Set SET_OF_TESTS, in the environment or in a .env file."
+
+
+def test_lines_after_the_file_of_a_variable_are_said_to_be_part_of_its_path(tmp_path: Path) -> None:
+    """Lines after the file of a variable are said to be part of its path, and stay out of the message."""
+    (tmp_path / "shop.txt").write_text("The shop.")
+    written = "file://shop.txt\n\nAnd today's offers:\n- apples"
+    with pytest.raises(ConfigError) as raised:
+        plan_of(tmp_path, {"tests": [{"vars": {"q": written}}]})
+    (problem,) = raised.value.problems
+    assert problem.what == "'shop.txt …' does not exist"
+    assert problem.hint == (
+        "A variable that begins with file:// is the path of a file, with all its lines."
+    )
+
+
 def test_outputs_may_be_given_instead_of_asked_for(tmp_path: Path) -> None:
     """Each is a test of the assertions beside it, and data: no tag in it is filled in, no file read."""
     (tmp_path / "outputs.json").write_text(

@@ -250,3 +250,21 @@ def test_callbacks_of_tools_are_not_silently_left_out(tmp_path: Path) -> None:
     (subject,), _ = subjects(tmp_path, {"id": "openai:chat:m", "config": config})
     (hint,) = subject.hints
     assert "functionToolCallbacks of provider openai:chat:m are not called" in str(hint)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "openai:chat:{{env.NAMES_IT}}",
+        "{{ env.NAMES_IT or 'echo' }}",
+        "file://{{env['NAMES_IT']}}.py",
+    ],
+)
+def test_a_provider_whose_id_names_a_variable_that_is_not_set_says_which(
+    written: str, tmp_path: Path
+) -> None:
+    """A provider whose id names a variable that is not set says which, and is never asked by that name."""
+    ((subject,), _) = subjects(tmp_path, written)
+    (problem,) = subject.problems
+    assert problem.what == f"provider '{written}' names NAMES_IT, which is not set"
+    assert problem.hint == "Set NAMES_IT, in the environment or in a .env file."

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from evenhand.cli import main
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.doors.promptfoo.load import load
 from evenhand.doors.promptfoo.overrides import Chosen
@@ -211,3 +212,22 @@ def test_a_threshold_that_no_score_reaches_is_a_hint(tmp_path: Path) -> None:
         "'bleu' scores at most 1, and always fails at the threshold 1.5",
         "'not-rouge-n' scores at most 1, and always passes at the threshold 70",
     ]
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_an_output_path_without_an_ending_is_named_by_its_key_before_anything_is_sent(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An outputPath without an ending is named by its key before anything is sent."""
+    monkeypatch.chdir(tmp_path)
+    Path("promptfooconfig.yaml").write_text(GOOD + "outputPath: ./results\n")
+    with pytest.raises(SystemExit) as ended:
+        main([command, "."])
+    assert ended.value.code == 2
+    message = " ".join(capsys.readouterr().err.split())
+    assert "outputPath" in message
+    assert "results: the name has no ending" in message
+    assert "-o " not in message

@@ -139,8 +139,12 @@ def test_a_file_is_run_once_whichever_of_its_functions_is_called(engine):
     [
         "module.exports = class { constructor(o) { this.o = o } callApi(p) { return p + this.o.k } }",
         "export default class P { constructor(o) { this.o = o } async callApi(p) { return p + this.o.k } }",
+        "module.exports = class { constructor(o) { this.o = o } callApi = (p) => p + this.o.k }",
+        "module.exports = class extends (class { callApi(p) { return p + 'K' } }) {}",
+        "module.exports = function (o) { this.callApi = (p) => p + o.k }",
         "module.exports = { callApi: (p) => p + 'K' }",
         "module.exports = (p) => p + 'K'",
+        "module.exports = function (p) { return p + 'K' }",
         "exports.default = { default: async (p) => p + 'K' }",
     ],
 )
