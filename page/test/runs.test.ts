@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunSummary } from "../src/data/source";
-import { runWords, started } from "../src/model/runs";
+import { baselines, runWords, started } from "../src/model/runs";
 import { verdictOf } from "../src/model/verdict";
 
 const run = (id: string, created_at: number, problem = ""): RunSummary => ({ id, created_at, problem, title: "t", rate: null }) as RunSummary;
@@ -21,4 +21,12 @@ test("a gate's run says what the gate came to, and not that trials failed", () =
   assert.deepEqual((["better", "not worse", "undecided", "nothing", "worse"] as const).map((one) => words(one)), ["Better", "Not worse", "Undecided", "Nothing compared", "Worse"]);
   assert.equal(words(null), "Trials failed", "its gate didn't come to its end");
   assert.equal(words(null, false), "Failed");
+});
+
+test("runs of judges are no baselines of other runs, nor these of them", () => {
+  const judges = (id: string): RunSummary => ({ ...run(id, 1), of_judges: true });
+  const [system, earlier, probe, canaries, damaged] = [{ ...run("A1", 3), of_judges: false }, { ...run("A2", 2), of_judges: false }, judges("P1"), judges("C1"), { ...run("D1", 4, "damaged"), of_judges: false }];
+  const ids = (of: RunSummary) => baselines(of, [system, earlier, probe, canaries, damaged]).flatMap(([, group]) => group.map(({ id }) => id));
+  assert.deepEqual(ids(system), ["A2"]);
+  assert.deepEqual(ids(canaries), ["P1"]);
 });

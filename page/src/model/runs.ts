@@ -19,9 +19,14 @@ export function started(run: RunSummary, runs: readonly RunSummary[]): string {
   return when(run.created_at, runs.some((other) => other.id !== run.id && other.problem === "" && Math.floor(other.created_at / 60) === minute));
 }
 
+/** Whether a run can be held against another: one of judges only against its like. */
+export function isBaseline(run: RunSummary, other: RunSummary): boolean {
+  return other.id !== run.id && other.problem === "" && other.of_judges === run.of_judges;
+}
+
 /** The runs that one can be held against, those that are likest first, newest first in each group. */
 export function baselines(run: RunSummary, runs: readonly RunSummary[]): readonly (readonly [group: string, runs: readonly RunSummary[]])[] {
-  const others = runs.filter(({ id, problem }) => id !== run.id && problem === "").sort((a, b) => b.created_at - a.created_at);
+  const others = runs.filter((each) => isBaseline(run, each)).sort((a, b) => b.created_at - a.created_at);
   const likeness = ({ fingerprint, title }: RunSummary): number => (fingerprint === run.fingerprint ? 0 : title === run.title ? 1 : 2);
   return ["same plan", "same title", "other runs"].map((group, i) => [group, others.filter((other) => likeness(other) === i)] as const).filter(([, of]) => of.length > 0);
 }

@@ -41,7 +41,7 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
     const todo = others === undefined
       ? ""
       : others
-      ? "Choose a baseline to compare it with an earlier run."
+      ? `${head.of_gate ? "Its gate's verdict stands above. " : ""}Choose a baseline to compare it with an earlier run.`
       : isEmbedded()
         ? "Nothing can be compared in this report, which holds no other run: `evenhand export --baseline RUN` writes one that does."
         : "There is no other run to compare it with yet.";

@@ -5,6 +5,7 @@ import { OPEN_SHOWS } from "../model/blind";
 import type { Column } from "../model/columns";
 import type { Extra } from "../model/extras";
 import { KEYS, readSort, writeSort, type Sort } from "../model/order";
+import { isBaseline } from "../model/runs";
 import { SHOW_WORDS, SHOWS, type Show } from "../model/shows";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
@@ -47,7 +48,7 @@ export function Toolbar(p: Props) {
   const against = !state.blind && (
     <>
       <SortSelect {...p} />
-      {p.runs.length > 1 && <BaselineSelect head={head} runs={p.runs} base={state.base} go={go} none="No baseline" />}
+      {p.runs.some((each) => isBaseline(head, each)) && <BaselineSelect head={head} runs={p.runs} base={state.base} go={go} none="No baseline" />}
     </>
   );
   return (

@@ -3,7 +3,7 @@ import { Fragment } from "preact";
 import type { Compared, Comparison, Head, Question, RunSummary } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { asking, questionOf } from "../model/plot";
-import { started } from "../model/runs";
+import { isBaseline, started } from "../model/runs";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
 import { count, minus } from "../model/words";
@@ -31,13 +31,13 @@ interface Props {
 
 export function ComparisonView({ head, table, against, state, go, runs, listed }: Props) {
   const { comparison, baseline, problem } = against;
-  const others = runs.filter(({ id, problem: broken }) => id !== head.id && broken === "");
+  const others = runs.filter((each) => isBaseline(head, each));
   const choice = others.length > 0 || state.base !== "";
   return (
     <div class="comparison">
       {choice && (
         <div class="chart-bar">
-          <label class="chart-choice">Baseline{" "}<BaselineSelect head={head} runs={runs} base={state.base} go={go} none="none: two variants of this run" /></label>
+          <label class="chart-choice">Baseline{" "}<BaselineSelect head={head} runs={runs} base={state.base} go={go} none={head.columns.length > 1 ? "none: two variants of this run" : "none"} /></label>
         </div>
       )}
       {state.base === "" && <ColumnPair head={head} table={table} state={state} go={go} others={listed ? others.length > 0 : undefined} />}

@@ -41,7 +41,7 @@ export function LabelView({ outputs, rankings, ...props }: Props & { readonly ou
       <div class="labelling-who">
         {ways.length > 1 && (
           <label>What to label{" "}
-            <select value={way} onChange={(event) => choose(event.currentTarget.value)}>
+            <select class="control" value={way} onChange={(event) => choose(event.currentTarget.value)}>
               {ways.map((each) => <option key={each} value={each}>{each === OUTPUTS ? "outputs" : shown(each)}</option>)}
             </select>{" "}
           </label>
@@ -230,7 +230,7 @@ function Remarks({ item, codes, remark }: { item: DrawnItem; codes: readonly str
   const field = (id: "code" | "note", label: string, kept: string) => (
     <label>{label}{" "}
       <input
-        id={`labelling-${id}`} defaultValue={kept} maxLength={id === "code" ? 100 : 10_000} list={id === "code" ? "codes" : undefined}
+        id={`labelling-${id}`} class="control" defaultValue={kept} maxLength={id === "code" ? 100 : 10_000} list={id === "code" ? "codes" : undefined}
         onChange={(event) => remark(id, event.currentTarget.value.trim())}
         onKeyDown={(event) => { if (event.key === "Enter" || event.key === "Escape") event.currentTarget.blur(); }}
       />

@@ -151,7 +151,7 @@ function Items({ draw, more, source, run, author, again, trouble, md, setMd }: I
       </div>
       <form key={item.index} class="labelling-remarks" onSubmit={(event) => { event.preventDefault(); written(field.current?.value ?? ""); }}>
         <label>What is wrong (f), then Enter{" "}
-          <input ref={field} id={NOTE} defaultValue={said[at]?.note ?? ""} maxLength={100_000} onKeyDown={(event) => { if (event.key === "Escape") event.currentTarget.blur(); }} />
+          <input ref={field} id={NOTE} class="control" defaultValue={said[at]?.note ?? ""} maxLength={100_000} onKeyDown={(event) => { if (event.key === "Escape") event.currentTarget.blur(); }} />
         </label>
       </form>
     </>

@@ -235,3 +235,33 @@ def test_a_run_that_is_alone_says_what_is_true(
         seen.show(named, view="comparison")
         seen.page.get_by_text("Choose a baseline to compare it").wait_for()
         seen.close()
+
+
+def test_long_names_of_variants_wrap_on_a_phone(watch: Any, serve: Any, tmp_path: Path):
+    """In the counts and in the heads of the cases that differ: the numbers stand beside them."""
+    home = tmp_path / "home"
+    names = [
+        "customer_support_answer_without_apology_and_with_a_link",
+        "answer_in_three_sentences_" * 2,
+    ]
+    rows = Dataset([Case(f"c{i}", {}) for i in range(4)])
+    pair = EvalSet("pair", data=rows, over={"prompt": [Prompt(name, "x") for name in names]})
+
+    @pair.eval
+    def answers(case: Case, prompt: Prompt, expect: Expect) -> None:
+        """One prompt is right in every case."""
+        expect(prompt.name == names[0], "it is right")
+
+    named = made(home, pair)
+    with serve(home) as viewer:
+        seen = watch(viewer.link, viewport={"width": 390, "height": 844})
+        seen.turn(named, view="comparison")
+        seen.page.locator(".changes td").first.wait_for()
+        for place in (".kind-words", ".changes thead th", ".changes td"):
+            for one in seen.page.locator(place).all():
+                width, ends = one.evaluate(
+                    "(at) => [at.scrollWidth - at.clientWidth, at.getBoundingClientRect().right]"
+                )
+                assert width <= 1, one.inner_text()
+                assert ends <= 390, one.inner_text()
+        seen.close()
