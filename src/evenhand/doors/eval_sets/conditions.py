@@ -1,10 +1,11 @@
 """The code of conditions: what an eval's `expect(…)` says in Python, so that another condition is another test.
 
 A condition is known by its label. Of `expect(polite, "is polite")`, what counts is the condition as it is written, what
-the eval assigns to its names, and the functions and constants of the file that these name; of other modules of the
-user's, numbers, lists, sets and dicts that it names. What answers doesn't count: what the eval returns, what comes of
-`await`, of a fixture, of a model or of a module of the application, what calls these, and a function of the file that
-is given the case and nothing else, as in `bot(case.input)`. So an edit of the application is no edit of the test.
+the eval assigns to its names, and the functions and constants of the file that these name, with the data files that
+constants are read from (`GOLD = json.loads(…)`); of other modules of the user's, such data, numbers, lists, sets and
+dicts that it names. What answers doesn't count: what the eval returns, what comes of `await`, of a fixture, of a model
+or of a module of the application, what calls these, and a function of the file that is given the case and nothing else,
+as in `bot(case.input)`. So an edit of the application is no edit of the test.
 
 Of a label that is put together, what is written of it has to fit: `f"has {word}"` is `has refund`. A function that
 lies elsewhere, and is given `expect`, is looked at where it lies when it expects something. One that is only called,
@@ -27,7 +28,7 @@ from typing import NamedTuple
 
 from msgspec import field
 
-from evenhand.core.definition import LETTERS
+from evenhand.core.definition import LETTERS, file_digest
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
 from evenhand.core.source_code import FORM, imported_text
@@ -56,6 +57,8 @@ _GIVEN = frozenset({_EXPECT, _CASE, "repeat"})
 """Parameters of an eval that answer nothing."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _TABLES = frozenset("dict float frozenset int list set tuple".split())
+_DATA = re.compile(r"\.(?:jsonl?|csv|tsv|ya?ml|toml|parquet|xlsx)=")
+"""A file of data and its digest: a text of another module's may be a prompt."""
 _WRITTEN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.List, ast.Tuple, ast.Set, ast.Dict)
 """Expressions that are a number or a table as they are written."""
 
@@ -182,8 +185,23 @@ class _Source:
             if any(_answers(one, self.application) for one in statements)
         }
 
+    def data(self, statements: Iterable[ast.AST]) -> list[str]:
+        """Digests of the files that are read as the module is imported, where a name is given what is in them.
+
+        What a function reads may be what the application wrote.
+        """
+        names = {
+            "/".join(parts)
+            for statement in statements
+            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value
+            for node in ast.walk(statement.value)
+            if (parts := _path_parts(node))
+        }
+        paths = [self._path.parent / name for name in sorted(names) if "." in name]
+        return [f"{path.name}={file_digest(path)}" for path in paths if path.is_file()]
+
     def constant(self, node: ast.AST) -> str:
-        """A number, list, set or dict that this names in another module of the user's, as it is written there.
+        """A number, list, set or dict that this names in another module of the user's, as written there, or data.
 
         Its value may change while the application runs. Empty for anything else: a text may be the prompt.
         """
@@ -192,8 +210,10 @@ class _Source:
             return ""
         if name in source.imported:
             return source.constant(ast.Name(name, ast.Load()))
-        values = [_table(one) for one in source.statements.get(name, ())]
-        return " ".join(map(text_of_node, values)) if values and None not in values else ""
+        statements = source.statements.get(name, ())
+        values = [_table(one) for one in statements]
+        tables = [] if None in values else map(text_of_node, values)
+        return " ".join([*tables, *filter(_DATA.search, source.data(statements))])
 
     def asserted_elsewhere(self, node: ast.AST) -> str:
         """A digest of what a function of another module asserts, if this is a statement that only calls it."""
@@ -333,9 +353,11 @@ class _Code:
             if name in known or name in self._closed or name in self._application:
                 continue
             known.add(name)
-            values = self._values.get(name) or self._source.statements.get(name, ())
+            own = self._values.get(name)
+            values = own or self._source.statements.get(name, ())
             if not any(_answers(value, self._application) for value in values):
                 texts += sorted([*map(text_of_node, values), *self._constants(values)])
+                texts += [] if own else self._source.data(values)
                 waiting |= _names(values)
         return "\n".join([*texts[: len(nodes)], *sorted(texts[len(nodes) :])])
 
@@ -354,6 +376,14 @@ def _table(statement: ast.stmt) -> ast.expr | None:
     if isinstance(value, ast.Constant | ast.BinOp) and any(map(_is_text, ast.walk(value))):
         return None
     return value if is_made or isinstance(value, _WRITTEN) else None
+
+
+def _path_parts(node: ast.AST) -> list[str]:
+    """The texts that a path is put together of: of `HERE / "data" / "gold.json"` two, of a text itself."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return [*_path_parts(node.left), *_path_parts(node.right)]
+    text = node.value if isinstance(node, ast.Constant) else None
+    return [text] if isinstance(text, str) and len(text) < 250 else []
 
 
 def _is_text(node: ast.AST) -> bool:

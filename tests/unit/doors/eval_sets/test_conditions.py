@@ -432,3 +432,65 @@ def test_a_number_that_is_edited_in_the_middle_of_a_run_is_that_of_its_beginning
     assert len({str(one) for one in digests}) == 1
     assert digests[0] is not None
     assert digests[0].settings["code"]
+
+
+READS = """
+import json
+from pathlib import Path
+from late_goldens import GOLDENS, PROMPT
+
+HERE = Path(__file__).parent
+GOLD = json.loads((HERE / "data" / "gold.json").read_text())
+WORDS = Path("words.txt").read_text().split()
+
+def written():
+    return Path("data/out.json").read_text()
+
+def answers(case, expect):
+    expect(case.input == GOLD[case.id], "is gold")
+    expect(case.input in WORDS, "is a word")
+    expect(case.input == GOLDENS[case.id], "is golden")
+    expect(case.input not in PROMPT, "is no prompt")
+    expect(written() == "x", "has written")
+    expect(case.input == "y", "is y")
+"""
+GOLDENS = """
+import csv
+from pathlib import Path
+
+GOLDENS = [*csv.reader(Path(__file__).with_name("goldens.csv").open())]
+PROMPT = Path(__file__).with_name("prompt.txt").read_text()
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("data/gold.json", {"is gold"}),
+        ("words.txt", {"is a word"}),
+        ("goldens.csv", {"is golden"}),
+        ("prompt.txt", set[str]()),
+        ("data/out.json", set[str]()),
+        ("data/other.json", set[str]()),
+    ],
+)
+def test_conditions_consist_of_the_data_that_constants_are_read_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, changed: set[str]
+):
+    """Other right answers are another test; a prompt of the application's, and what it writes, are none."""
+    digests = list[dict[str, str]]()
+    for name in ("first", "again", "edited"):
+        folder = tmp_path / name
+        (folder / "data").mkdir(parents=True)
+        for one in ("data/gold.json", "words.txt", "goldens.csv", "prompt.txt", "data/out.json"):
+            (folder / one).write_text("old")
+        if name == "edited":
+            (folder / file).write_text("new")
+        (folder / "late_goldens.py").write_text(GOLDENS)
+        (folder / "a_evals.py").write_text(READS)
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(folder)
+            digests.append(labelled(conditions_of(lines_of(folder / "a_evals.py", 13, 20))))
+    first, again, edited = digests
+    assert first == again
+    assert {label for label in first if first[label] != edited[label]} == changed
