@@ -206,8 +206,8 @@ def _first_error(
     for trial in run.trials():
         if trial.variant in columns and trial.outcome == "error":
             error = trial.error
-            told = f"{error.slug}: {error.message}\n{error.where}" if error else trial.reason
-            yield f"the first error, of case {safe(trial.case)}: {safe(in_one_line(told))}"
+            text = f"{error.slug}: {error.message}\n{error.where}" if error else trial.reason
+            yield f"the first error, of case {safe(trial.case)}: {safe(in_one_line(text))}"
             return
 
 
