@@ -96,7 +96,7 @@ def test_a_prompt_earns_its_status_and_loses_it(evenhand, online):
     path = Path("prompts/surgical-diff/prompt.xml")
     path.write_text(path.read_text().replace("as few", "only as few"))
     ended = evenhand("prompt", "list", "--check")
-    assert "surgical-diff lacks: 0 of 3 distinct" in ended.out
+    assert "surgical-diff falls short: 0 of 3 distinct" in ended.out
     assert "evenhand prompt send surgical-diff" in " ".join(ended.out.split())
     assert (ended.code, "marked ready without current evidence: surgical-diff" in ended.out) == (
         1,

@@ -552,7 +552,7 @@ class ProgressSnapshot(Record, frozen=True, kw_only=True):
         calls: Model calls asked for, replayed ones included.
         cached: Those of them that were replayed.
         cost_usd: Spent in this session, as far as prices are known.
-        waiting: What holds the run up, e.g. `api.openai.com throttled, resumes in 7 s`; empty for nothing.
+        waiting: What holds the run up, e.g. `api.openai.com paused, resumes in 7 s`; empty for nothing.
         seconds: Since the session began.
     """
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 import random
 from asyncio import sleep
 from collections.abc import Callable
@@ -369,7 +370,7 @@ class Account:
         now = self._clock()
         left = self.pace.closing.until - now
         if left > 0:
-            return f"{self.name} throttled, resumes in {left:.0f} s"
+            return f"{self.name} paused, resumes in {math.ceil(left)} s"
         if self._waiters and not self.in_flight:
             left = self._header_wait_s(self._waiters[0][2], now)
             if left >= 1:

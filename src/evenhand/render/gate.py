@@ -208,10 +208,9 @@ def _advised(more: int, advice: Advice | None, predicted: int, sure: str) -> str
         {} if advice is None else {"run": advice.run_repeats, "baseline": advice.baseline_repeats}
     )
     if any(again.values()):
-        sides = " and ".join(
-            f"{number:,} in the {side}" for side, number in again.items() if number
-        )
-        repeats = f"more repeats of each case ({sides})"
+        (number, side), *other = [(number, side) for side, number in again.items() if number]
+        repeats = f"{count(number, 'more repeat')} of each case in the {side}"
+        repeats += "".join(f" and {number:,} in the {side}" for number, side in other)
         what = f"{what} and {repeats}" if cases else f"{repeats} alone"
     elif advice is not None and advice.of_sample:
         what = f"about {rounded(cases)} more of the cases that were left out"

@@ -68,7 +68,7 @@ def test_nobody_asks_an_account_that_is_closed_and_then_one_at_first(timeline):
     async def scenario():
         account = account_on(timeline, 20, 20)
         await account.refuse(20, 7.0)
-        assert account.waiting() == "api.example.com throttled, resumes in 7 s"
+        assert account.waiting() == "api.example.com paused, resumes in 7 s"
         started = []
 
         async def call(i):
@@ -198,7 +198,7 @@ def test_a_vendor_that_is_too_busy_for_several_calls_in_a_row_is_left_alone_for_
             account.answer(Overloaded("busy", retry_after_s=3.0))
         assert account.waiting() == ""
         account.answer(Overloaded("busy", retry_after_s=3.0))
-        assert account.waiting() == "api.example.com throttled, resumes in 3 s"
+        assert account.waiting() == "api.example.com paused, resumes in 3 s"
         await account.ask()
         assert timeline.now >= 1003.0
 
@@ -436,7 +436,7 @@ def test_accounts_are_kept_by_name_and_shown_without_the_keys_fingerprint(timeli
     assert limits.waiting() == ""
     for account in (one, two):
         account.pace.closing.close(timeline.now, 4.0)
-    assert limits.waiting() == "; ".join(["api.example throttled, resumes in 4 s"] * 2)
+    assert limits.waiting() == "; ".join(["api.example paused, resumes in 4 s"] * 2)
 
 
 def test_an_account_asks_its_policy_when_to_try_again(timeline):

@@ -117,7 +117,7 @@ async def test_an_account_that_refuses_all_that_is_sent_is_not_asked_before_the_
     acc = Asker(clock)
     await acc.refuse(10, 7)
     assert await taken(acc, 3) == 0
-    assert acc.waiting() == "api.example.com throttled, resumes in 7 s"
+    assert acc.waiting() == "api.example.com paused, resumes in 7 s"
     clock.now += 6.9
     assert await taken(acc, 3) == 0
     clock.now += 0.2

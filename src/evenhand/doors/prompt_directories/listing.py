@@ -112,7 +112,7 @@ def table(rows: Sequence[ListedPrompt], prompts: Path) -> list[str]:
     lines += [f"{row.id} has weaker gates: {', '.join(row.lowered)}" for row in rows if row.lowered]
     if stale:
         lines.append(f"marked ready without current evidence: {', '.join(stale)}")
-        lines += [f"{row.id} lacks: {'; '.join(row.missing)}" for row in rows if row.is_stale]
+        lines += [f"{row.id} falls short: {'; '.join(row.missing)}" for row in rows if row.is_stale]
         path = shlex.quote(near(prompts / stale[0]))
         send = f"; for sends that are missing, evenhand prompt send {shlex.quote(stale[0])}"
         lines.append(f"\nnext: evenhand run {path}{send}")

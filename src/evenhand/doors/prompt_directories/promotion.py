@@ -29,8 +29,9 @@ from evenhand.doors.prompt_directories.promotion_rules import (
     grounds,
     lowered,
     next_status,
+    standing,
 )
-from evenhand.doors.prompt_directories.prompt import PromptFolder, Status
+from evenhand.doors.prompt_directories.prompt import STATUSES, PromptFolder, Status
 from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.doors.prompt_directories.writing import meta_with, write
 from evenhand.store.run_lookup import home_for
@@ -61,6 +62,13 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
         StoreError: It cannot be written.
     """
     withdraw(prompt.path, prompt.meta.status)
+    if prompt.meta.status == STATUSES[-1]:
+        held = standing(prompt, evidence_of(prompt))
+        if held.state == "stale":
+            raise UsageError(
+                f"{prompt.id} is ready already, but its evidence falls short: {'; '.join(held.missing)}",
+                hint="`evenhand prompt list` says what renews it.",
+            )
     target = next_status(prompt)
     if force and not reason.strip():
         raise UsageError(

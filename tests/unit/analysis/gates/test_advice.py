@@ -120,7 +120,7 @@ async def test_repeats_of_the_run_are_advised_where_the_baseline_has_many(
     _, advice = advice_of(outcome)
     assert advice.run_repeats > 0 == advice.baseline_repeats
     assert advice.calls < 12 * (advice_of(outcome)[0].more or 0)
-    assert f"more repeats of each case ({advice.run_repeats} in the run)" in " ".join(
+    assert f"{advice.run_repeats} more repeats of each case in the run" in " ".join(
         " ".join(lines(outcome)).split()
     )
 

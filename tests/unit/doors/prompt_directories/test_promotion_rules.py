@@ -443,10 +443,14 @@ def test_force_is_not_recorded_where_nothing_was_missing(shelf):
 
 
 def test_what_is_ready_cannot_be_promoted(shelf):
-    """A breaking change is a new prompt."""
-    meta(shelf, status="ready")
+    """A breaking change is a new prompt. Where its evidence is of something else by now, that is what is said."""
+    meta(shelf, status="ready", promotion="{min_uses: 0, require_eval: false}")
     with pytest.raises(UsageError, match="already at top"):
         promote(shelf.read())
+    meta(shelf, status="ready", promotion="{require_eval: false, require_verified: false}")
+    with pytest.raises(UsageError, match="its evidence falls short: 0 of 10 distinct") as refused:
+        promote(shelf.read())
+    assert "prompt list" in refused.value.hint
 
 
 def test_a_promotion_changes_two_lines(shelf):
