@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -101,3 +102,20 @@ def push(path: Path, remote: Remote) -> Pushed:
         if not known:
             remote.add_said(run.meta.id, name, data)
         return Pushed(there, new, labelled=not known)
+
+
+CLOCKS_DIFFER_S = 120
+"""So far the clocks of a remote and of a machine may be apart before it is said."""
+
+
+def clock_is_off(remote: Remote, run: str) -> float:
+    """How many seconds this machine's clock is ahead of a remote's, after it pushed this run; 0 for hardly any.
+
+    Below 0, it is behind.
+
+    Raises:
+        StoreError: The remote cannot be read.
+    """
+    now = time.time()
+    off = now - remote.arrivals().get(run, now)
+    return off if abs(off) >= CLOCKS_DIFFER_S else 0.0

@@ -494,3 +494,64 @@ def test_conditions_consist_of_the_data_that_constants_are_read_from(
     first, again, edited = digests
     assert first == again
     assert {label for label in first if first[label] != edited[label]} == changed
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [("MOST = 30", "MOST = 31", True), ("gone = 1", "gone = 2", False)],
+)
+def test_a_constant_that_a_module_hands_on_is_that_of_the_module_it_is_written_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, changed: bool
+):
+    """By whatever name, and through any number of modules."""
+    modules = {
+        "written_limits": "MOST = 30\ngone = 1\n",
+        "middle_limits": "from written_limits import MOST as LIMIT\n",
+        "outer_limits": "from middle_limits import LIMIT\n",
+    }
+    text = (
+        "from outer_limits import LIMIT\n\n\ndef answers(case, expect):\n"
+        '    expect(len(case.input) < LIMIT, "is short")\n'
+    )
+    digests = list[dict[str, str]]()
+    for name in ("first", "edited"):
+        folder = tmp_path / name
+        folder.mkdir()
+        for module, source in modules.items():
+            there = source.replace(before, after) if name == "edited" else source
+            (folder / f"{module}.py").write_text(there)
+        (folder / "a_evals.py").write_text(text)
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(folder)
+            digests.append(labelled(conditions_of(lines_of(folder / "a_evals.py", 4, 5))))
+    assert (digests[0]["is short"] != digests[1]["is short"]) is changed
+
+
+JUDGED = """
+def ask(case):
+    return case.input.upper()
+
+
+def fits(case, output):
+    return output == case.expected
+
+
+def answers(case, expect):
+    output = ask(case)
+    expect(fits(case, output), "fits")
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"), [("==", "in", True), ("upper", "lower", False)]
+)
+def test_a_function_that_is_given_the_case_and_what_came_of_it_is_the_check(
+    tmp_path: Path, before: str, after: str, changed: bool
+):
+    """One that is given the case alone is what is tested."""
+    digests = list[str]()
+    for name, text in (("a", JUDGED), ("b", JUDGED.replace(before, after))):
+        (tmp_path / f"{name}_evals.py").write_text(text)
+        lines = lines_of(tmp_path / f"{name}_evals.py", 10, 12)
+        digests.append(labelled(conditions_of(lines))["fits"])
+    assert (digests[0] != digests[1]) is changed

@@ -23,6 +23,7 @@ from tests.runs import (
     summaries,
 )
 
+from evenhand.cli import main
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.store.labels.draw import Stratum
 from evenhand.store.labels.exchange import Said, add_said, read_said, write_said
@@ -33,7 +34,7 @@ from evenhand.store.remarks import remark
 from evenhand.store.run_lookup import id_at
 from evenhand.store.runfile import RunFile
 from evenhand.store.snapshot import snapshot
-from evenhand.wings.remotes import database
+from evenhand.wings.remotes import database, pushing
 from evenhand.wings.remotes import remote as remotes
 from evenhand.wings.remotes.address import Address, remote_run
 from evenhand.wings.remotes.commands.remote_runs import fetch, fetch_all
@@ -113,6 +114,36 @@ async def test_a_clock_that_was_ahead_makes_no_older_run_the_latest(
     assert [path.stem for path in fetch_all(remote, cache).files] == [
         ids[name] for name in ("newer", "ahead", "older")
     ]
+
+
+@pytest.mark.parametrize(
+    ("off_s", "words"),
+    [
+        (-7_300, "this machine's clock is 2 hours behind that of"),
+        (7_300, "this machine's clock is 2 hours ahead of that of"),
+        (-60, ""),
+        (60, ""),
+    ],
+)
+async def test_whoever_pushes_with_a_wrong_clock_is_told(
+    make_run: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    off_s: int,
+    words: str,
+):
+    """A run of a slow clock looks older than it is; whoever reads it can't tell that from a late push."""
+    run = await make_run([result(0)])
+    real = time.time
+    monkeypatch.setattr(pushing.time, "time", lambda: real() + off_s)
+    for new in (True, False):  # said once, of what is new there
+        with pytest.raises(SystemExit):
+            main(["runs", "push", str(run.path), "--to", f"{tmp_path}/team"])
+        told = " ".join(capsys.readouterr().err.split())
+        assert "next: evenhand show" in told
+        assert ("clock is" in told) is (new and bool(words))
+        assert words in told or not new
 
 
 async def test_a_push_that_dies_leaves_nothing_to_be_seen_and_the_next_one_goes_on(

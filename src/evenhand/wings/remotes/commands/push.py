@@ -37,11 +37,11 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
     """
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.json_text import json_text, writer
-    from evenhand.core.wording.words import count, safe, short_id
+    from evenhand.core.wording.words import age_in_words, count, safe, short_id
     from evenhand.store.run_lookup import find
     from evenhand.wings.remotes.address import Address
     from evenhand.wings.remotes.opening import remote_at
-    from evenhand.wings.remotes.pushing import Pushed, push_document
+    from evenhand.wings.remotes.pushing import Pushed, clock_is_off, push_document
     from evenhand.wings.remotes.pushing import push as pushed
 
     if "#" in to:
@@ -79,6 +79,13 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
                 f" · next: evenhand show '{safe(remote.name)}#{short_id(manifest.id)}'"
             )
             every.append(done)
+        first = next((one.manifest.id for one in every if one.new), "")
+        if first and (off := clock_is_off(remote, first)):
+            way = "ahead of" if off > 0 else "behind"
+            tell(
+                f"this machine's clock is {age_in_words(abs(off))} {way} that of {safe(remote.name)}:"
+                " its runs stand in the wrong place there, and 'latest' may mean another one"
+            )
         if as_json:
             with printing():
                 writer(sys.stdout)(json_text(push_document(remote, every)) + "\n")
