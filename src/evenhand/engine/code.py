@@ -45,6 +45,7 @@ from evenhand.engine.process import end_if_forked
 from evenhand.engine.python_names import users_call
 from evenhand.engine.suspending import Suspended
 from evenhand.engine.tasks import cancelled_by_run, clear_frames, undo_own_cancel
+from evenhand.engine.thread_loop import ThreadLoop
 from evenhand.engine.time_limit import TimeLimit, clock, left_until
 from evenhand.engine.trial import present
 from evenhand.engine.watchdog import TimeUp
@@ -298,6 +299,13 @@ class CodeHost:
             self._hire_if_short(self._busy)
 
     def _work(self, worker: _WorkerThread) -> None:
+        loop = ThreadLoop()
+        try:
+            self._do_jobs(worker, loop)
+        finally:
+            loop.close()
+
+    def _do_jobs(self, worker: _WorkerThread, loop: ThreadLoop) -> None:
         while not worker.abandoned:
             job = self._jobs.get()
             if job is None:
@@ -314,6 +322,7 @@ class CodeHost:
                 self.crumbs.write(worker.slot, text, -1 if trial is None else trial.planned.index)
             else:
                 note_running(job.name)
+            loop.set()
             try:
                 result, error = job.context.run(_run, job), None
             except BaseException as failure:  # noqa: BLE001 (user code may raise anything, SystemExit too)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ from evenhand.providers.local_code import (
 )
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
-from evenhand.providers.workers import COUNT, Workers, another_python
+from evenhand.providers.workers import COUNT, Workers, another_python, bound_to_a_thread
 
 
 def _as_is(value: object) -> object:
@@ -257,9 +258,10 @@ def _in_python(wanted: Wanted, path: Path) -> Ask:
     named = wanted.setting("workers", "PROMPTFOO_PYTHON_WORKERS")
     if named and not (named.isascii() and named.isdecimal() and float(named) in WORKERS):
         raise wanted.refused(f"wants {named:.60} workers", f"It is {WORKERS}.")
-    python = another_python(wanted)
+    python, count = another_python(wanted), int(named or COUNT)
+    if not python and sys.executable and bound_to_a_thread(path):
+        python, count = sys.executable, int(named or 1)
     if python:
-        count = int(named or COUNT)
         own = {k: v for k, v in wanted.env.items() if os.environ.get(k) != v}
 
         def workers(run_limit_s: float) -> Workers:

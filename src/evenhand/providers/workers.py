@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -46,6 +47,19 @@ def another_python(wanted: Wanted) -> str:
             "Look at pythonExecutable or PROMPTFOO_PYTHON.",
         )
     return "" if _same(Path(program), Path(sys.executable)) else program
+
+
+def bound_to_a_thread(path: Path) -> bool:
+    """Whether the code of a file works in one thread only: with a loop or a database of its own, or with signals.
+
+    It is run as promptfoo runs all: in the main thread of a process, one call after the other.
+    """
+    return _BOUND.search(path.read_bytes()) is not None
+
+
+_BOUND = re.compile(
+    rb"\.run_until_complete\(|\bsqlite3\.connect\(|\bsignal\.(?:signal|alarm|setitimer)\("
+)
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -322,3 +322,26 @@ async def test_what_blocks_the_loop_is_named():
     assert len(said) == 1
     assert "held up all other trials" in said[0]
     assert "test_code.py" in said[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    return asyncio.get_event_loop().run_until_complete(later(x))\n",
+        "    loop = asyncio.get_event_loop()\n    loop.run_until_complete(later(x))\n    loop.close()\n    return 2\n",
+        "    asyncio.run(later(x))\n    return x + 1\n",
+    ],
+)
+async def test_plain_functions_may_wait_with_the_event_loop_of_their_thread(
+    body: str, tmp_path: Path
+):
+    """Plain functions may wait with the event loop of their thread, whatever the one before did to it."""
+    begins = "import asyncio\nasync def later(x): return x + 1\ndef f(x):\n"
+    closes = write(tmp_path, "closes.py", begins + body)
+    waits = "    return asyncio.get_event_loop().run_until_complete(later(x))\n"
+    after = write(tmp_path, "waits.py", begins + waits)
+    host = CodeHost(threads=1)
+    with host.open():
+        for path in (closes, after):
+            function = await host.load(path, "f")
+            assert await host.call(function, 1, name="f") == 2

@@ -431,3 +431,38 @@ def test_a_function_that_may_be_there_is_looked_for_when_it_is_called(
     """Imports and code can make names that cannot be seen."""
     (tmp_path / "bot.py").write_text(code)
     assert create("python:bot.py", env={}, base=tmp_path).id == "python:bot.py"
+
+
+LOOP = """
+import asyncio
+loop = asyncio.new_event_loop()
+async def later(prompt):
+    await asyncio.sleep(0.01)
+    return prompt
+def call_api(prompt, options, context): return loop.run_until_complete(later(prompt))
+"""
+DATABASE = """
+import sqlite3
+db = sqlite3.connect(":memory:")
+def call_api(prompt, options, context): return db.execute("select ?", (prompt,)).fetchone()[0]
+"""
+SIGNALS = """
+import signal
+def call_api(prompt, options, context):
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    return prompt
+"""
+
+
+@pytest.mark.parametrize("code", [LOOP, DATABASE, SIGNALS])
+async def test_code_that_works_in_one_thread_only_is_called_in_the_main_thread_of_a_process(
+    code: str, tmp_path: Path
+):
+    """Code that works in one thread only is called in the main thread of a process, one call after the other."""
+    (tmp_path / "tied.py").write_text(code)
+    provider = create("file://tied.py", env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        requests = [provider.request(Prompt.of(text)) for text in "abcdef"]
+        answers = await asyncio.gather(*(provider.send(r, host) for r in requests))
+    assert [provider.reply(answer.body).text for answer in answers] == list("abcdef")
