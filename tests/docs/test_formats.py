@@ -551,7 +551,7 @@ async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make):
     )
     run = await make_run(
         [replace(one, cost_usd=0.1, scale=(0, 1)), result(1, case="y", ok=None)],
-        (Variant(0, "p", "m", eval="set.eval", axes={"model": "m"}),),
+        (Variant(0, "p", "m", eval="set.eval", axes={"model": "m"}, cluster="document"),),
         calls=[
             (CallStart(0, "k", 0, "subject", "m", b"{}", None), CallEnd(b"{}", "provider")),
             (CallStart(0, "l", 0, "judge", "m", b"{}", None), CallEnd(b"{}", "provider")),

@@ -33,6 +33,7 @@ class BaselineVariant(Struct, omit_defaults=True, frozen=True):
     model: str
     eval: Annotated[str, Key("set and function", null="not of an eval set")] = ""
     axes: Annotated[dict[str, Any], Key("further axes by name", null="none")] = {}
+    cluster: Annotated[str, Key("what says which cases belong together", null="nothing")] = ""
 
 
 class BaselineScale(Struct, frozen=True):
@@ -212,7 +213,7 @@ class Baseline(Record, frozen=True):
     def variants(self) -> list[Variant]:
         """The baseline's variants, in the order of the run."""
         return [
-            Variant(i, one.prompt, one.model, axes=one.axes, eval=one.eval)
+            Variant(i, one.prompt, one.model, axes=one.axes, eval=one.eval, cluster=one.cluster)
             for i, one in enumerate(self.header.variants)
         ]
 

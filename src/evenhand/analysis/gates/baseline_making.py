@@ -68,7 +68,7 @@ def baseline_parts(
         run_at=round(meta.created_at, 3),
         evenhand=meta.version,
         variants=[
-            BaselineVariant(name, one.prompt, one.model, one.eval, dict(one.axes))
+            BaselineVariant(name, one.prompt, one.model, one.eval, dict(one.axes), one.cluster)
             for name, one in zip(names, meta.variants, strict=True)
         ],
         cases=len({trial.case for trial in trials}),

@@ -32,6 +32,7 @@ class CaseOrder:
         option: What asked for it, for messages.
         together: Whether cases that belong together, and copies, are one unit. If not, each case is one.
         strata: For a case what it is like; the first case of a unit speaks for it. Cases that aren't in it are alike.
+        clusters: For a variant what says which of its cases belong together, instead of what it says itself.
         sizes: For a case how likely it is to come early, as a multiple of what others are; 1 where it isn't in it.
 
     Raises:
@@ -48,6 +49,7 @@ class CaseOrder:
         together: bool = False,
         strata: Mapping[str, Hashable] | None = None,
         sizes: Mapping[str, float] | None = None,
+        clusters: Mapping[int, str] | None = None,
     ) -> None:
         self._seed = seed
         missing: dict[str, int] = {}
@@ -56,7 +58,7 @@ class CaseOrder:
         groups = _Groups()
         for planned in plan.trials():
             case = planned.case.id
-            key = planned.variant.cluster
+            key = (clusters or {}).get(planned.variant.index) or planned.variant.cluster
             if key and not together:
                 raise UsageError(
                     f"{option}: cases of one {clip(safe(key), 60)} belong together,"

@@ -79,6 +79,7 @@ class GateDecider:
             if by_flips
             else {case: round(share[0], 1) for case, share in shares.items()},
             sizes=_sizes(shares) if by_flips else None,
+            clusters=self._sides.clusters,
         )
         self.seed = seed
         self.by_flips = by_flips

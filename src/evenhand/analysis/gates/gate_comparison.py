@@ -45,6 +45,7 @@ class GateSides:
         gone: Variants of the baseline without a counterpart.
         added: Variants of the run without one.
         mine: The baseline's columns, by variant.
+        clusters: What says which cases belong together, by the run's variant.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class GateSides:
         self._metrics, self._lower = metrics, lower
         self.pairs, self.gone, self.added = matched_variants(baseline.variants, variants)
         self._ids = CaseIds()
-        # What belongs together, the run says of the cases of both.
-        self._clusters = {variant.index: variant.cluster for variant in variants}
+        # What belongs together, the run says of the cases of both; where it says nothing, the baseline does.
+        self.clusters = {variant.index: variant.cluster for variant in variants}
+        for i, j in self.pairs:
+            self.clusters[j] = self.clusters.get(j) or baseline.variants[i].cluster
         columns = {i for i, _ in self.pairs}
         self.mine = self._columns(
             baseline.results(),
@@ -95,7 +98,7 @@ class GateSides:
             map(expecting, trials),
             columns,
             self._metrics,
-            self._clusters,
+            self.clusters,
             ids=self._ids,
             scales=scales,
             imported=recorder,
@@ -125,7 +128,10 @@ class GateSides:
             other = withheld or other_evals(self._baseline.variants[i], self._variants[j])
             likeness = Likeness(mine, now, withheld=other)
             whose = f"{safe(names[j])}: " if len(self.pairs) > 1 else ""
-            for note in likeness.notes():
+            for note in (
+                *likeness.notes(),
+                *_other_clusters(self._baseline.variants[i], self._variants[j]),
+            ):
                 tell(f"{whose}{note}")
             common = [n for n in mine.cases if n in now.cases]
             same = frozenset(n for n in common if (j, self._ids[n]) in taken)
@@ -157,6 +163,17 @@ def expecting(trial: TrialResult) -> TrialResult:
     if trial.outcome == "pass" and not trial.outcomes:
         return replace(trial, outcome="not_applicable", score=None)
     return trial
+
+
+def _other_clusters(before: Variant, now: Variant) -> Iterator[str]:
+    """That cases belong together otherwise than in the baseline, which makes its results more or less certain."""
+    if not before.cluster or before.cluster == now.cluster:
+        return
+    there = f"in the baseline, cases belong together by {safe(before.cluster)}"
+    if now.cluster:
+        yield f"{there}, and by {safe(now.cluster)} now"
+    else:
+        yield f"{there}: so they do here, though the evals don't say so any more; a new baseline changes that"
 
 
 def _metrics(mine: Seen, theirs: Seen, names: Sequence[str]) -> list[str]:

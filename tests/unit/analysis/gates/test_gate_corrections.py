@@ -201,6 +201,26 @@ async def test_a_gate_takes_clusters_from_the_run_whatever_the_baseline_knows(
     assert len(together.compared.data.clusters) == 31
 
 
+async def test_a_run_that_says_of_no_cases_that_they_belong_together_goes_by_the_baseline(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """Otherwise who takes `cluster` out of the set would have a more certain gate, without a word."""
+    documents = [{"document": max(0, i - 9)} for i in range(40)]
+    before = [replace(one, metadata=m) for one, m in zip(trials(40), documents, strict=True)]
+    now = [replace(one, metadata=m) for one, m in zip(trials(40, 10), documents, strict=True)]
+    grouped = (replace(ONE[0], cluster="document"),)
+    baseline = await against(make_run, tmp_path, before, variants=grouped)
+    same = gate(baseline, await a_run(make_run, now, variants=grouped), 0.05, metrics=["passed"])
+    without = gate(baseline, await a_run(make_run, now), 0.05, metrics=["passed"])
+    assert same.results[0].verdict == without.results[0].verdict == "undecided"
+    assert not any("belong together" in note for note in same.notes)
+    (note,) = (note for note in without.notes if "belong together" in note)
+    assert note.startswith("in the baseline, cases belong together by document: so they do here")
+    other = (replace(ONE[0], cluster="author"),)
+    changed = gate(baseline, await a_run(make_run, now, variants=other), 0.05, metrics=["passed"])
+    assert "in the baseline, cases belong together by document, and by author now" in changed.notes
+
+
 def decided_by_a_label(bad: range, n: int = 40) -> list[TrialResult]:
     """Trials that pass where their one expectation does, which has a name of its own."""
     return [
