@@ -44,8 +44,7 @@ from evenhand.engine.importing import fresh_spec, look_first_in
 from evenhand.engine.process import end_if_forked
 from evenhand.engine.python_names import users_call
 from evenhand.engine.suspending import Suspended
-from evenhand.engine.tasks import cancelled_by_run, clear_frames, undo_own_cancel
-from evenhand.engine.thread_loop import ThreadLoop
+from evenhand.engine.tasks import ThreadLoop, cancelled_by_run, clear_frames, undo_own_cancel
 from evenhand.engine.time_limit import TimeLimit, clock, left_until
 from evenhand.engine.trial import present
 from evenhand.engine.watchdog import TimeUp
