@@ -119,7 +119,7 @@ def _where(grid: Grid, trials: Sequence[TrialResult], width: int) -> str:
     if len(names) == 1 and name == f"Row #{number}":
         return f"{column}{name}"
     start = f"{column}{'cases' if len(names) > 1 else 'case'} "
-    room = width - columns(start) - 10
+    room = width - columns(start) - 4 - len(" and 999 more")  # 4: the mark before it
     listed: list[str] = []
     for number_, name in reversed(names.items()):
         text = f"{number_} “{name}”" if name and name != f"Row #{number_}" else str(number_)

@@ -116,20 +116,21 @@ def test_a_comparison_goes_by_the_set_and_an_option_goes_over_it() -> None:
         assert compare(*loose, metric="passed", cluster="document").verdict != "better"
 
 
-def test_a_gate_goes_by_the_runs_clusters(tmp_path: Path) -> None:
+def test_a_gate_goes_by_the_runs_clusters_and_else_by_the_baselines(tmp_path: Path) -> None:
     """15 of 35 questions got worse, of three documents: too few to block, as three of six decide nothing."""
-    with alike() as before:
-        write_baseline(baseline_of(before.file), tmp_path / "baseline.evn")
-    baseline = read_baseline(tmp_path / "baseline.evn")
-    with alike(flip=True) as now, alike("", flip=True) as apart:
-        words = {}
-        for name, each in (("together", now), ("apart", apart)):
-            found = gate(baseline, each.file, 0.05, metrics=["passed"])
-            words[name] = [result.verdict for result in found.results]
-            assert found.results[0].compared is not None
-            assert len(found.results[0].compared.data.clusters) == (6 if name == "together" else 35)
-        assert words["apart"] == ["better", "worse"]
-        assert "worse" not in words["together"]
+    clusters = {"document": ("document", "document"), "run's": ("", "document")}
+    clusters |= {"baseline's": ("document", ""), "none": ("", "")}
+    for name, (then, now) in clusters.items():
+        with alike(then) as before:
+            write_baseline(baseline_of(before.file), tmp_path / "baseline.evn")
+        baseline = read_baseline(tmp_path / "baseline.evn")
+        with alike(now, flip=True) as later:
+            found = gate(baseline, later.file, 0.05, metrics=["passed"])
+        assert found.results[0].compared is not None
+        units = len(found.results[0].compared.data.clusters)
+        words = [result.verdict for result in found.results]
+        assert units == (35 if name == "none" else 6), name
+        assert ("worse" in words) is (name == "none"), name
 
 
 def test_copies_under_several_ids_make_no_verdict_and_are_named() -> None:
