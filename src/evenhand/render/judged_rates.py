@@ -102,14 +102,14 @@ def _of_another_copy(run: RunFile, rates: Sequence[JudgedRate]) -> Iterator[str]
     here = other_copy(run.path, place)
     if here is None:
         return
-    where = (
+    origin = (
         f"this run was made in {safe(str(place.parent))}, and its file is in {safe(str(here))} now"
     )
-    calibrated = [one for one in rates if one.status != "missing"]
-    if any(not one.own for one in calibrated):
-        yield f"by the {place.name} of another copy of the project: {where}"
-    elif not calibrated and (here / place.name).exists():
-        yield f"the {place.name} beside it is not that of this run: {where}. Runs made here go by it"
+    with_labels = [one for one in rates if one.status != "missing"]
+    if any(not one.own for one in with_labels):
+        yield f"by the {place.name} of another copy of the project: {origin}"
+    elif not with_labels and (here / place.name).exists():
+        yield f"the {place.name} beside it is not that of this run: {origin}. Runs made here go by it"
 
 
 def _missed(miss: CorrectedMiss) -> str:
