@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 import sys
 import types
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.runs import baseline_of
 
 from evenhand import EvalSet, compare, run
+from evenhand.analysis.comparison.changed_tests import Argument, _Alone
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.run_changes import changes, evidence_of
@@ -490,3 +493,39 @@ def test_trials_that_were_picked_by_what_came_of_them_show_nothing(tmp_path: Pat
     assert "were chosen by their outcomes" in str(both)
     named = compare(before, now.file.only(range(11), "case:c"))
     assert not any(one.withheld for one in named.results)
+
+
+class Sums:
+    """One side of a comparison, as far as it says how many cases have a value of an argument."""
+
+    def __init__(self, cases: int, **having: int) -> None:
+        slot = ("kind", 0)
+        self.slot, self.cases = slot, cases
+        self.values = Counter({(slot, "most", value): n for value, n in having.items()})
+
+    def sums(self) -> Any:
+        return self.values, self.cases
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "became", "edited"),
+    [
+        (Sums(3, a=2), Sums(3, b=2), "b", True),
+        (Sums(3, a=1), Sums(3, b=2), "b", False),
+        (Sums(3, a=2), Sums(3, b=1), "b", False),
+        (Sums(2, a=1), Sums(2, b=1), "b", True),
+        (Sums(1, a=1), Sums(1, b=1), "b", True),
+        (Sums(3, a=2), Sums(3, a=1, b=2), "b", False),
+        (Sums(3, a=2, b=1), Sums(3, b=2), "b", False),
+        (Sums(4, a=4), Sums(4, b=2, c=2), "bc", False),
+    ],
+)
+def test_an_argument_was_edited_where_cases_that_shared_it_share_another_one(
+    first: Any, second: Any, became: str, edited: bool
+):
+    """One case of three or more shows no pattern, nor does a value that stays, or becomes several."""
+    alone = _Alone(first=first, second=second, passed={}, mine=(), theirs=(), one_run=False)
+    arguments = [Argument((first.slot, first.slot), "most", ("a", value)) for value in became]
+    for one in arguments:
+        alone.add(one)
+    assert {alone.edited(one) for one in arguments} == {edited}
