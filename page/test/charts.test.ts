@@ -56,6 +56,20 @@ test("a case's point is the mean of its repeats, and errors are counted apart", 
   assert.equal(first!.mean!.n, 2);
 });
 
+test("in a config, a trial in error leaves open what its case measures elsewhere, and nothing else", () => {
+  const block = {
+    rows: ["tagged", "other", "broken"].map((id) => ({ id, description: "", tags: [], metadata: {} })),
+    index: [0, 1, 2, 3, 4, 5], row: [0, 1, 2, 0, 1, 2], variant: [0, 0, 0, 1, 1, 1], repeat: [0, 0, 0, 0, 0, 0], outcome: "eeeppe",
+    score: [null, null, null, 1, 1, null], metrics: { veg: [null, null, null, 0.5, null, null] }, failing: [[], [], [], [], [], []],
+  };
+  for (const key of ["latency", "cost", "tokens_in", "tokens_out", "calls", "cached", "met", "asked", "error", "output"] as const) Object.assign(block, { [key]: [0, 0, 0, 0, 0, 0] });
+  for (const [evals, open] of [[false, [true, false, true]], [true, [true, true, true]]] as const) {
+    const table = new Table(2, evals);
+    table.add(block as unknown as Block);
+    assert.deepEqual([0, 1, 2].map((trial) => table.isOpen(trial, { name: "veg", metric: true })), open);
+  }
+});
+
 test("only rows that count are looked at", () => {
   const rows = rowsOf(table, Uint8Array.from(NOW, ([row]) => (row === 1 ? 1 : 0)));
   assert.deepEqual([...rows], [0, 1, 0]);

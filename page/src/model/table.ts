@@ -3,7 +3,7 @@
  *
  * A *trial* is an entry of the arrays, a *row* is a case, a *cell* is all the trials of a row in one variant.
  */
-import type { Block, JudgedVerdict, Label, Row } from "../data/source";
+import type { Block, Head, JudgedVerdict, Label, Row } from "../data/source";
 
 export const PASS = 0;
 export const FAIL = 1;
@@ -78,7 +78,10 @@ export class Table {
   private next = new Int32Array();
   private places = new Int32Array();
 
-  constructor(readonly variantCount: number) {}
+  private readonly measuring = new Map<string, { readonly size: number; readonly rows: Uint8Array }>();
+
+  /** @param evals Whether evals decide as they run what they measure; the tests of a config list it. */
+  constructor(readonly variantCount: number, private readonly evals = true) {}
 
   get index() { return this.columns.index.values; }
   get row() { return this.columns.row.values; }
@@ -106,8 +109,24 @@ export class Table {
 
   /** Whether a trial that has no number for this lacks it because of an error: it may have come to anything. */
   isOpen(trial: number, { name, metric }: { readonly name: string; readonly metric: boolean }): boolean {
-    if (metric) return this.outcome[trial] === ERROR || this.open.get(name)?.has(trial) === true;
-    return name === "score" && this.outcome[trial] !== NOT_APPLICABLE;
+    if (!metric) return name === "score" && this.outcome[trial] !== NOT_APPLICABLE;
+    if (this.open.get(name)?.has(trial) === true) return true;
+    return this.outcome[trial] === ERROR && (this.evals || this.mayMeasure(name)[this.row[trial]!] === 1);
+  }
+
+  /** By row whether trials that broke off may have measured this: where another one did, or none came to an end. */
+  private mayMeasure(name: string): Uint8Array {
+    const known = this.measuring.get(name);
+    if (known?.size === this.size) return known.rows;
+    const rows = new Uint8Array(this.rows.length).fill(1);
+    const values = this.metric(name);
+    for (let i = 0; i < this.size; i++) if (this.outcome[i] !== ERROR) rows[this.row[i]!] = 0;
+    for (let i = 0; i < this.size; i++) {
+      const has = values !== undefined && !Number.isNaN(values[i]!);
+      if (this.outcome[i] !== ERROR && (has || this.open.get(name)?.has(i) === true)) rows[this.row[i]!] = 1;
+    }
+    this.measuring.set(name, { size: this.size, rows });
+    return rows;
   }
 
   /** The trials of a cell, by repeat; empty for one that has not been settled. */
@@ -195,6 +214,11 @@ export class Table {
       this.next[last] = trial;
     }
   }
+}
+
+/** A run's table, without cells yet. */
+export function tableOf({ columns }: Head): Table {
+  return new Table(columns.length, columns.some((column) => column.eval !== ""));
 }
 
 /** The same numbers with room for at least so many; what is new is -1. */

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { Comparison, DataSource, Head } from "../data/source";
 import { Baseline } from "../model/baseline";
-import { Table } from "../model/table";
+import { tableOf, type Table } from "../model/table";
 
 export interface Against {
   /** In words and numbers; undefined while it is being computed. */
@@ -54,7 +54,7 @@ export function useBaseline(source: DataSource, head: Head | undefined, table: T
 
 async function readAll(source: DataSource, run: string): Promise<Read> {
   const head = await source.head(run);
-  const table = new Table(head.columns.length);
+  const table = tableOf(head);
   for await (const block of source.blocks(run)) table.add(block);
   return { head, table };
 }

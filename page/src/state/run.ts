@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { about, problemOf, type Problem } from "../data/problem";
 import type { DataSource, Head } from "../data/source";
-import { Table } from "../model/table";
+import { tableOf, type Table } from "../model/table";
 
 export interface Progress {
   /** How many cells are here, and whether these are all that the run has by now. */
@@ -86,7 +86,7 @@ class Reader {
       const head = await this.source.head(this.run);
       if (this.stopped) return;
       if (this.shown.table === undefined) {
-        this.put({ head, table: new Table(head.columns.length), progress: NOTHING, problem: undefined, missed: undefined });
+        this.put({ head, table: tableOf(head), progress: NOTHING, problem: undefined, missed: undefined });
       }
       this.follow(head);
       await this.readCells(head);
@@ -102,7 +102,7 @@ class Reader {
 
   private async readCells(head: Head): Promise<void> {
     const first = !this.shown.progress.done;
-    const table = first && this.shown.table !== undefined ? this.shown.table : new Table(head.columns.length);
+    const table = first && this.shown.table !== undefined ? this.shown.table : tableOf(head);
     let drawn = -Infinity;
     for await (const block of this.source.blocks(this.run)) {
       if (this.stopped) return;

@@ -10,6 +10,7 @@ from msgspec import field
 
 from evenhand.core.record import MutableRecord
 from evenhand.core.score import Scale, mean_by_weight, unknown
+from evenhand.core.variant import Variant
 from evenhand.store.decoding import MeasuredTrial, read_measured
 from evenhand.store.open_numbers import NumberedOutcome
 from evenhand.store.runfile import RunFile
@@ -122,6 +123,29 @@ class FurtherNumbers(Generic[K]):
                 yield key, None
 
 
+class CaseMetrics:
+    """What the cases of a config measure: its tests list that, whatever a trial comes to. Evals decide as they run.
+
+    A trial in error leaves open what its case measures where another trial of it came to an end, and nothing else.
+    """
+
+    def __init__(self, variants: Sequence[Variant]) -> None:
+        self._evals = [bool(one.eval) for one in variants]
+        self._names: dict[str, set[str]] = {}
+
+    def add(self, variant: int, case: str, trial: NumberedTrial) -> None:
+        """Notes what a trial has expectations of."""
+        if trial.outcome != "error" and not self._evals[variant]:
+            names = self._names.setdefault(case, set())
+            for one in trial.outcomes:
+                names.update((one.name, one.metric), one.named)
+
+    def may_have(self, variant: int, case: str, metric: str) -> bool:
+        """Whether an error of such a trial may be why it has no number; asked once all trials are added."""
+        names = self._names.get(case)
+        return self._evals[variant] or names is None or metric in names
+
+
 class NumberedTrial(Protocol):
     """As much of a trial as says which numbers its expectations give."""
 
@@ -153,7 +177,9 @@ def measured(
     sums: dict[tuple[str, int], MetricSums] = {}
     there: set[str] = set()
     further: dict[int, FurtherNumbers[str]] = {}
+    cases, broken = CaseMetrics(run.meta.variants), list[tuple[str, int, str]]()
     for trial in measured_trials(run):
+        cases.add(trial.variant, trial.case, trial)
         numbers = _numbers(trial)
         there.update(numbers)
         waiting = further.setdefault(trial.variant, FurtherNumbers()).add(
@@ -166,10 +192,17 @@ def measured(
             value, scale, failed = numbers.get(name, own)
             column = sums.setdefault((name, trial.variant), MetricSums())
             column.expected = column.expected or expected
-            if name not in waiting and (value is not None or failed):
+            if failed and name not in numbers and name not in OWN:
+                broken.append((name, trial.variant, trial.case))
+            elif name not in waiting and (value is not None or failed):
                 column.add(trial.case, value, scale)
             else:
                 column.without += 1
+    for name, variant, case in broken:
+        if cases.may_have(variant, case, name):
+            sums[name, variant].add(case, None)
+        else:
+            sums[name, variant].without += 1
     for (name, variant), column in sums.items():
         for case, value in further[variant].late(name):
             column.add(case, value)

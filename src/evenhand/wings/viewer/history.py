@@ -28,7 +28,7 @@ from evenhand.render.calibration_text import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
 from evenhand.store.encoding import written_case
-from evenhand.store.measured import FurtherNumbers, MetricSums
+from evenhand.store.measured import CaseMetrics, FurtherNumbers, MetricSums
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.shapes import Interval, MeanShape
 
@@ -174,7 +174,9 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
     columns: Sequence[dict[str, MetricSums]] = [{} for _ in run.meta.variants]
     errors: list[tuple[str, int, frozenset[str]]] = []
     further = [FurtherNumbers[str]() for _ in columns]
+    cases = CaseMetrics(run.meta.variants)
     for trial in map(read_named_scores, run.results()):
+        cases.add(trial.variant, trial.case, trial)
         column = columns[trial.variant]
         waiting = further[trial.variant].add(trial.case, trial, trial.named_scores)
         for name, value in trial.named_scores.items():
@@ -191,7 +193,7 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
             column.setdefault(name, MetricSums()).add(trial.case, None)
     for case, variant, there in errors:  # once it is known which metrics there are
         for name, measured in columns[variant].items():
-            if name not in there:
+            if name not in there and cases.may_have(variant, case, name):
                 measured.add(case, None)
     for column, failed in zip(columns, further, strict=True):
         for name, measured in column.items():

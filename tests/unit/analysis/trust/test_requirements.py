@@ -143,6 +143,32 @@ async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(mak
         assert verdict_of(run) == ("passed" if states == ["kept"] else "undecided")
 
 
+@pytest.mark.parametrize(
+    ("name", "elsewhere", "states"),
+    [
+        ("", "without", ["kept", "kept"]),
+        ("", "with", ["open", "kept"]),
+        ("", "in error", ["open", "open"]),
+        ("set: evals", "without", ["open", "kept"]),
+    ],
+)
+async def test_an_error_leaves_open_what_its_case_measures_elsewhere_as_a_configs_tests_list_it(
+    make_run: Make, name: str, elsewhere: str, states: list[str]
+):
+    """A case without the metric in another column has none here, either; an eval may decide that as it runs."""
+    variants = (Variant(0, "a", "m", eval=name), Variant(1, "b", "m", eval=name))
+    required = (Requirement("accuracy", Bound(at_least=0.9), (0, 1)),)
+    good = [accurate(i, True, i % 2) for i in range(10)]
+    lost = result(10, ok=None, case="odd")
+    there = {
+        "without": result(11, variant=1, case="odd"),
+        "with": replace(accurate(11, True, 1), case="odd"),
+        "in error": result(11, ok=None, variant=1, case="odd"),
+    }
+    run = await make_run([*good, lost, there[elsewhere]], variants, requirements=required)
+    assert [one.state for one in held(run)] == states
+
+
 @pytest.mark.parametrize("metric", [PASSED, "accuracy", "score", "cost", "latency"])
 async def test_a_requirement_that_never_applied_to_a_column_is_open_and_named(
     make_run: Make, metric: str
