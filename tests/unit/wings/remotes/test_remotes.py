@@ -106,6 +106,9 @@ async def test_a_clock_that_was_ahead_makes_no_older_run_the_latest(
         push((await make_run([result(0)], id=run)).path, remote)
         os.utime(tmp_path / "team" / "runs" / f"{run}.json", (came[name], came[name]))
     assert fetch(remote, "latest~2", cache).stem == ids["older"]
+    assert (
+        fetch(remote, "latest~1", cache).stem == ids["ahead"]
+    )  # in the place of one whose clock is right
     assert not capsys.readouterr().err
     assert fetch(remote, "latest", cache).stem == ids["newer"]
     told = " ".join(capsys.readouterr().err.split())
