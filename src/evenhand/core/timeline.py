@@ -89,7 +89,7 @@ class Conversations:
 
 def kind_asked(request: bytes) -> StepKind:
     """What a journaled request asked: a model; or an agent, where it called a function or a program."""
-    return "agent" if request.startswith(b'{"code"') else "model"
+    return "agent" if request.startswith((b'{"cell"', b'{"code"')) else "model"
 
 
 def who_answered(kind: StepKind, reply: Reply) -> StepKind:
