@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.runs import Make, result
 
 from evenhand import Case, EvalSet, Expect
@@ -165,11 +166,12 @@ async def test_cases_keep_their_numbers_and_columns_are_not_compared(
 
 
 async def test_repeats_of_a_case_are_told_apart(make_run: Make) -> None:
-    """By their number, however long the case's name is."""
-    trials = [result(i, case="c" * 90, repeat=i) for i in range(2)]
-    run = await make_run(trials, repeats=2)
-    rows = list(cell_rows(run, Grid(run), 100, Ink(False)))
-    assert [re.search(r"repeat \d", row)[0] for row in rows] == ["repeat 1", "repeat 2"]
+    """By their number, once, however long the case's name is."""
+    for name in ("c", "c" * 90):
+        trials = [replace(result(i, case="c", repeat=i), description=name) for i in range(2)]
+        run = await make_run(trials, repeats=2)
+        rows = list(cell_rows(run, Grid(run), 100, Ink(False)))
+        assert [re.findall(r"repeat \d", row) for row in rows] == [["repeat 1"], ["repeat 2"]]
 
 
 async def test_nothing_chosen_is_said(summaries_run: RunFile) -> None:

@@ -263,7 +263,8 @@ def _rate(row: Row, name: str) -> str:
 
 def _evidence_line(request: PromptRequest, row: dict[str, Any], folder: Path) -> str:
     line = f"{request.id}: {row['passed']} of {count(row['total'], 'case')} passed"
-    line = " · ".join([line, *trigger_words(row)])
+    errors = [count(row["errors"], "error")] if row["errors"] else []
+    line = " · ".join([line, *errors, *trigger_words(row)])
     why = [
         word
         for word, holds in (("partial", request.partial), ("offline", request.offline))
