@@ -54,6 +54,14 @@ def test_the_example_runs_offline_as_it_is(evenhand):
     assert (row["all_passed"], row["offline"]) == (True, True)
 
 
+def test_errors_stand_beside_what_passed_in_the_line_on_evidence(evenhand):
+    """Where nothing answers, no case passed, and none failed."""
+    Path("offline.jsonl").write_text("")
+    ended = evenhand("run", "prompts/commit-message", "--offline", "--no-progress")
+    (line,) = [line for line in ended.err.splitlines() if "evidence: " in line]
+    assert line.startswith("commit-message: 0 of 1 case passed · 1 error · evidence: ")
+
+
 def test_the_send_that_is_named_next_counts(evenhand, online):
     """Never one of a text that counts already; without verify.sh that is named, too; a stale prompt lacks sends."""
     folder = Path("prompts/surgical-diff")
