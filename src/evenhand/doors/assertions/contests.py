@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, cast
 
-from evenhand.core.contest import COMPARED, Referee, Unsettled
+from evenhand.core.contest import COMPARED, Referee
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import as_mapping, is_number
@@ -85,10 +85,6 @@ class SelectBest:
             for i in range(count)
         ]
 
-    def beside_some(self, score: Score, missing: int) -> Score | Unsettled:
-        """Who lost has lost; a missing output may have been better than the best of the others."""
-        return _beside_some(score, missing)
-
     def __str__(self) -> str:
         return f"select-best {quoted(self.criterion)}"
 
@@ -149,10 +145,6 @@ class MaxScore:
             verdicts.append(check(i == best, why, **{COMPARED: score}))
         return verdicts
 
-    def beside_some(self, score: Score, missing: int) -> Score | Unsettled:
-        """Who lost has lost; a missing output may have been better than the best of the others."""
-        return _beside_some(score, missing)
-
     def _score(self, contestant: TrialResult) -> float:
         summed = weights = 0.0
         # What the trial's code did wrong stands behind its assertions, and has no type.
@@ -181,15 +173,6 @@ class MaxScore:
 
     def __str__(self) -> str:
         return "max-score"
-
-
-def _beside_some(score: Score, missing: int) -> Score | Unsettled:
-    if not score.passed:
-        return score
-    others = "1 other output is" if missing == 1 else f"{missing} other outputs are"
-    hint = "`evenhand resume` asks for what is missing, and compares again."
-    error = ScoreError(f"{others} missing; of those there are, {score.reason}", hint=hint)
-    return Unsettled(error, score.metadata)
 
 
 _NOTHING = (

@@ -144,30 +144,6 @@ def test_the_first_of_equals_wins_and_those_in_sets_count_one_by_one(tmp_path: P
     assert trials[0].outcomes[-1].metadata["compared"] == 0.5
 
 
-MUTE = """
-def call_api(prompt, options, context):
-    return {"error": "no answer"} if MUTE in prompt else {"output": prompt}
-"""
-
-
-@pytest.mark.parametrize(
-    ("mute", "outcomes"),
-    [("x", ["error", "fail", "error"]), ("cat cat", ["error", "error", "fail"])],
-)
-@pytest.mark.parametrize("contest", ["select-best", "max-score"])
-def test_a_missing_output_may_have_been_better_than_the_best_of_the_others(
-    tmp_path: Path, contest: str, mute: str, outcomes: list[str]
-):
-    """Who lost against another output has lost; who won is without a verdict, and nobody passes."""
-    (tmp_path / "echo.py").write_text(f"MUTE = {mute!r}\n{MUTE}")
-    tests = [best() if contest == "select-best" else contested(LONG | {"value": "0.5"})]
-    trials = settled(tmp_path, tests, reply="0", providers=["file://echo.py"])
-    assert [trial.outcome for trial in trials] == outcomes
-    winner = trials[0]
-    assert winner.error is not None
-    assert winner.error.message.startswith("1 other output is missing; of those there are, the ")
-
-
 def test_an_assertion_without_a_score_leaves_all_without_a_verdict(tmp_path: Path):
     """Whoever has none might have been the best."""
     broken = {"type": "python", "value": "1 / 0 if 'x' in output else 0.5"}
