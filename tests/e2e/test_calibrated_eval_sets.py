@@ -401,6 +401,11 @@ def test_a_copied_project_is_calibrated_nowhere_but_where_it_is(
     assert (copy / "calibration.json").is_file()
 
 
+def joined(text: str) -> str:
+    """Without spaces and line breaks: lines are folded, also in the middle of a long path."""
+    return "".join(text.split())
+
+
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_run_of_another_copy_says_whose_calibration_corrects_it(
     evenhand: Evenhand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, moved: bool
@@ -414,14 +419,14 @@ def test_a_run_of_another_copy_says_whose_calibration_corrects_it(
     monkeypatch.chdir(copy)
     if moved:
         (tmp_path / "calibration.json").unlink()
-    made = f"this run was made in {tmp_path}, and its file is in {copy} now"
-    text = " ".join(evenhand("show", "latest").split())
+    made = joined(f"this run was made in {tmp_path}, and its file is in {copy} now")
+    text = joined(evenhand("show", "latest"))
     if moved:
-        assert f"the calibration.json beside it is not that of this run: {made}" in text
+        assert joined(f"the calibration.json beside it is not that of this run: {made}") in text
     else:
-        assert f"by the calibration.json of another copy of the project: {made}" in text
+        assert joined(f"by the calibration.json of another copy of the project: {made}") in text
     assert ("corrected" in text) != moved
-    assert made not in " ".join(evenhand("show", "latest~1").split()) or moved
+    assert made not in joined(evenhand("show", "latest~1")) or moved
     here = " ".join(evenhand("run", "--no-progress").split())
     assert "corrected" in here
     assert "this run was made in" not in here

@@ -253,7 +253,7 @@ def part(trial: LiveTrial, worker: asyncio.Task[None]) -> None:
 
 
 class ThreadLoop:
-    """A loop for functions that wait with `asyncio.get_event_loop()`, as they can in the main thread of a program."""
+    """A loop for functions that wait with `get_event_loop()`, as they can in the main thread of a program."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, cast
 
+from msgspec.structs import replace
+
 from evenhand.core.contest import COMPARED, Referee
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
@@ -85,6 +87,10 @@ class SelectBest:
             for i in range(count)
         ]
 
+    def beside_some(self, score: Score, missing: int) -> Score:
+        """The best of the others passes, as in promptfoo, and says that it is that."""
+        return _beside_some(score, missing)
+
     def __str__(self) -> str:
         return f"select-best {quoted(self.criterion)}"
 
@@ -145,6 +151,10 @@ class MaxScore:
             verdicts.append(check(i == best, why, **{COMPARED: score}))
         return verdicts
 
+    def beside_some(self, score: Score, missing: int) -> Score:
+        """The best of the others passes, as in promptfoo, and says that it is that."""
+        return _beside_some(score, missing)
+
     def _score(self, contestant: TrialResult) -> float:
         summed = weights = 0.0
         # What the trial's code did wrong stands behind its assertions, and has no type.
@@ -173,6 +183,13 @@ class MaxScore:
 
     def __str__(self) -> str:
         return "max-score"
+
+
+def _beside_some(score: Score, missing: int) -> Score:
+    if not score.passed:
+        return score
+    others = "1 other output is" if missing == 1 else f"{missing} other outputs are"
+    return replace(score, reason=f"{score.reason}; {others} missing")
 
 
 _NOTHING = (

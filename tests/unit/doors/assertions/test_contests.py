@@ -144,6 +144,29 @@ def test_the_first_of_equals_wins_and_those_in_sets_count_one_by_one(tmp_path: P
     assert trials[0].outcomes[-1].metadata["compared"] == 0.5
 
 
+MUTE = """
+def call_api(prompt, options, context):
+    return {"error": "no answer"} if MUTE in prompt else {"output": prompt}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mute", "outcomes"),
+    [("x", ["pass", "fail", "error"]), ("cat cat", ["pass", "error", "fail"])],
+)
+@pytest.mark.parametrize("contest", ["select-best", "max-score"])
+def test_the_best_of_the_others_says_that_an_output_is_missing(
+    tmp_path: Path, contest: str, mute: str, outcomes: list[str]
+):
+    """It passes, as in promptfoo."""
+    (tmp_path / "echo.py").write_text(f"MUTE = {mute!r}\n{MUTE}")
+    tests = [best() if contest == "select-best" else contested(LONG | {"value": "0.5"})]
+    trials = settled(tmp_path, tests, reply="0", providers=["file://echo.py"])
+    assert [trial.outcome for trial in trials] == outcomes
+    winner = next(trial for trial in trials if trial.outcome == "pass")
+    assert winner.outcomes[-1].reason.endswith("; 1 other output is missing")
+
+
 def test_an_assertion_without_a_score_leaves_all_without_a_verdict(tmp_path: Path):
     """Whoever has none might have been the best."""
     broken = {"type": "python", "value": "1 / 0 if 'x' in output else 0.5"}
