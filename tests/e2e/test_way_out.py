@@ -167,6 +167,7 @@ LEFT = {
     "multi-turn": "it continues a conversation",
     "serial-first": "the stored output of an earlier test",
     "stored-outputs": "the stored output of an earlier test",
+    "templates-that-fail": "template: could not be filled in: Unable to call",
 }
 """The folders that are not carried over whole, and what is said of it."""
 
@@ -199,7 +200,8 @@ def test_folders_come_to_the_same(
         return
     found = settled(folder, "same_evals.py")
     assert found
-    if source.name == "extensions":  # what its hooks do is missing
+    # What hooks do is missing; code that can't be filled in is an error of the trial, which has an output by then.
+    if source.name in ("extensions", "templates-that-fail"):
         return
     for key, cells in found.items():
         if reason:

@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from evenhand.core.case import Case
+from evenhand.core.errors import TemplateError, first_line
 from evenhand.doors.promptfoo.body import CellBody
 from evenhand.doors.promptfoo.case_variables import is_code, resolved
 from evenhand.doors.promptfoo.plan import Folder
-from evenhand.doors.promptfoo.porting.checks import secret
+from evenhand.doors.promptfoo.porting.checks import checks, secret
 from evenhand.doors.promptfoo.porting.file import PrintedFile
 from evenhand.doors.promptfoo.porting.literal import call, literal
 from evenhand.doors.promptfoo.porting.one_eval import KeptTest
@@ -66,7 +67,12 @@ def _kept(folder: Folder, left: dict[str, None]) -> list[KeptTest]:
             left[f"test {name}: {why}"] = None
             kept_tests[case.id] = None
         elif case.id not in kept_tests:
-            kept_tests[case.id] = _one(case, body)
+            try:
+                kept_tests[case.id] = one = _one(case, body)
+                list(checks(test, one.known, one.templates))
+            except TemplateError as error:  # such as a filter that is called with nothing
+                left[f"test {name}: {first_line(error)}"] = None
+                kept_tests[case.id] = None
             if secret(test):
                 left[f"secrets of test {name}: set them in the environment"] = None
         portable = kept_tests.get(case.id)
