@@ -133,10 +133,11 @@ class CaseMetrics:
         self._evals = [bool(one.eval) for one in variants]
         self._names: dict[str, set[str]] = {}
 
-    def add(self, variant: int, case: str, trial: NumberedTrial) -> None:
-        """Notes what a trial has expectations of."""
+    def add(self, variant: int, case: str, trial: NumberedTrial, numbers: Iterable[str]) -> None:
+        """Notes what a trial has expectations of, and numbers."""
         if trial.outcome != "error" and not self._evals[variant]:
             names = self._names.setdefault(case, set())
+            names.update(numbers)
             for one in trial.outcomes:
                 names.update((one.name, one.metric), one.named)
 
@@ -179,8 +180,8 @@ def measured(
     further: dict[int, FurtherNumbers[str]] = {}
     cases, broken = CaseMetrics(run.meta.variants), list[tuple[str, int, str]]()
     for trial in measured_trials(run):
-        cases.add(trial.variant, trial.case, trial)
         numbers = _numbers(trial)
+        cases.add(trial.variant, trial.case, trial, numbers)
         there.update(numbers)
         waiting = further.setdefault(trial.variant, FurtherNumbers()).add(
             trial.case, trial, {name: value for name, (value, *_) in numbers.items()}

@@ -176,7 +176,7 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
     further = [FurtherNumbers[str]() for _ in columns]
     cases = CaseMetrics(run.meta.variants)
     for trial in map(read_named_scores, run.results()):
-        cases.add(trial.variant, trial.case, trial)
+        cases.add(trial.variant, trial.case, trial, trial.named_scores)
         column = columns[trial.variant]
         waiting = further[trial.variant].add(trial.case, trial, trial.named_scores)
         for name, value in trial.named_scores.items():
