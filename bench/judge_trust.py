@@ -51,8 +51,8 @@ def intervals(what: str, results: Sequence[Held], *, worst: float = 0.92) -> Ite
     yield Line(
         f"{what}: width, labels alone = 1",
         f"mean {fmean(ratios):.3f}, {min(ratios):.3f} to {max(ratios):.3f}; of one draw at most {widest:.4f}",
-        "at most 1, of one draw 1.01",
-        max(ratios) <= 1 and widest <= 1.01,
+        "at most 1, of one draw 1.25",
+        max(ratios) <= 1 and widest <= 1.25,
     )
     good = [one.ratio for one in results if one.rho2 >= WORTH]
     if good:
