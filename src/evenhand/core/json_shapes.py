@@ -7,7 +7,7 @@ without proof. These functions test and narrow in one step.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -140,3 +140,19 @@ def with_whole_numbers(value: object) -> object:
         items = [with_whole_numbers(item) for item in value]
         return value if all(map(is_, items, value)) else items
     return value
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """All texts in a value made of mappings, lists, tuples and texts, in their order; the keys of mappings are none.
+
+    >>> [*texts_in({"a": "x", "b": [1, ("y",)]})]
+    ['x', 'y']
+    """
+    if isinstance(value, str):
+        yield value
+    elif is_mapping(value):
+        for item in value.values():
+            yield from texts_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_in(item)

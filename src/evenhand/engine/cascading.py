@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from evenhand.core.application_code import ApplicationCode, changed_code
@@ -12,7 +12,7 @@ from evenhand.core.case import Case
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import texts_in
 from evenhand.core.message import CallRole, Messages, Model, Prompt, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.request_settings import settings_in
@@ -137,7 +137,7 @@ def system_of(trial: Judged) -> str:
         if name not in ("prompt", "model")
     ]
     sent = trial.prompt_text
-    for text in sorted(set(_texts([trial.case.input, trial.case.vars])), key=len, reverse=True):
+    for text in sorted(set(texts_in([trial.case.input, trial.case.vars])), key=len, reverse=True):
         sent = sent.replace(text, "\0") if text else sent
     prompt = variant.prompt_raw or sent or variant.eval or variant.prompt
     model = (trial.reply.model if trial.reply is not None else "") or variant.model
@@ -145,16 +145,6 @@ def system_of(trial: Judged) -> str:
     settings = {settings_in(identity) for identity in trial.identities}
     clusters = [f"cluster: {variant.cluster}"] if variant.cluster else []
     return digest(prompt, model, *axes, *sorted(settings), *clusters)[:16]
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif is_mapping(value):
-        yield from _texts(list(value.values()))
-    elif is_array(value):
-        for one in value:
-            yield from _texts(one)
 
 
 class FallbackModel(_SeveralModels):

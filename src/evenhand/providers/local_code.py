@@ -17,7 +17,13 @@ from typing import Any
 
 from evenhand.core.definition import LETTERS, file_digest
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping, is_number, number
+from evenhand.core.json_shapes import (
+    as_array,
+    as_mapping,
+    is_number,
+    number,
+    texts_in,
+)
 from evenhand.core.listed_steps import amount, listed_steps
 from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.core.provider import Provider, ReadsFiles
@@ -107,21 +113,10 @@ def files_mark(values: object, *places: Path) -> str:
     """
     digests = {
         name: [file_digest(path) for path in (place / name for place in places) if path.is_file()]
-        for name in {text for text in _texts_in(values) if _PATH.fullmatch(text)}
+        for name in {text for text in texts_in(values) if _PATH.fullmatch(text)}
     }
     known = {name: each for name, each in digests.items() if each}
     return digest(encode(known))[:LETTERS] if known else ""
-
-
-def _texts_in(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif is_mapping(value):
-        for item in value.values():
-            yield from _texts_in(item)
-    elif is_array(value):
-        for item in value:
-            yield from _texts_in(item)
 
 
 def named_texts(files: Iterable[Path]) -> Mapping[Path, bytes]:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import TooDeep, decode, decoded
-from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_object, with_whole_numbers
+from evenhand.core.json_shapes import (
+    as_array,
+    is_array,
+    is_mapping,
+    is_object,
+    texts_in,
+    with_whole_numbers,
+)
 from evenhand.core.message import Message
 from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader, yaml_mistake
 from evenhand.languages.templates.printing import as_json
@@ -96,21 +103,10 @@ def _filled_message(
 def unfillable(template: str, templates: Templates) -> str | None:
     """What is wrong with the tags of a text or a chat, in words; None for nothing."""
     if _is_json(template):
-        texts = _texts_in(decode(template))
+        texts = texts_in(decode(template))
     else:
-        texts = (text for m in parse_prompt(template) for text in _texts_in(m.items or m.content))
+        texts = (text for m in parse_prompt(template) for text in texts_in(m.items or m.content))
     return next((wrong for text in texts if (wrong := templates.problem(text))), None)
-
-
-def _texts_in(value: object) -> Iterator[str]:
-    """All text in a value made of dicts, lists and text."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts_in(item)
-    elif is_mapping(value):
-        yield from _texts_in(list(value.values()))
 
 
 def fill_json(template: str, variables: Mapping[str, Any], templates: Templates) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from evenhand.core.document import as_object
 from evenhand.core.encoding import decode, decoded, digest, digest_of, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, texts_in
 from evenhand.core.run import SHORT_ID, CallRecord, ToolRecord
 from evenhand.core.scripted import journaled_name, without_port
 from evenhand.core.scrubbing import named_secrets, scrubbed, scrubbed_text
@@ -248,25 +248,15 @@ def _stream(text: str) -> str:
 
 def _sharing(calls: Sequence[CassetteCall]) -> tuple[list[CassettePart], list[CassetteCall]]:
     """The long texts that several requests have, and the calls with references to them."""
-    counts = Counter(text for call in calls for text in _texts(call.request))
+    counts = Counter(
+        text for call in calls for text in texts_in(call.request) if len(text) >= SHARED
+    )
     shared = {text: digest(text) for text, times in counts.items() if times > 1}
     parts = [CassettePart(name, text) for text, name in shared.items()]
     parts.sort(key=lambda part: part.id)
     if not parts:
         return [], list(calls)
     return parts, [replace(call, request=_referring(call.request, shared)) for call in calls]
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        if len(value) >= SHARED:
-            yield value
-    elif is_mapping(value):
-        for item in value.values():
-            yield from _texts(item)
-    elif is_array(value):
-        for item in value:
-            yield from _texts(item)
 
 
 def _referring(value: Any, shared: Mapping[str, str]) -> Any:

@@ -29,7 +29,7 @@ TELLS_APART = 0.3
 UNLIKELY = 0.01
 """Labels that a random draw would give so seldom are taken for none."""
 SURE = 0.99
-"""The confidence with which a judge answers otherwise than it did: one run in a hundred that is as before seems to."""
+"""How sure it has to be that a judge changed: one run in a hundred whose judge did not is taken for changed."""
 EITHER = "the interval of the corrected rate holds whichever way people decide on these"
 """What is said beside outputs on which people are split."""
 NOT_CHECKED = "not checked against people"

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from evenhand.core.errors import NotRecorded
 from evenhand.core.expect import Expectation
+from evenhand.core.json_shapes import texts_in
 from evenhand.core.message import Prompt
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Host, Provider
@@ -359,7 +360,7 @@ _NAME = re.compile(r"""\.get\(\s*['"](\w+)['"][^)]*\)|\??\.(\w+)|\[['"](\w+)['"]
 def paths_of(test: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """The paths into an output's JSON that a config's code reads: `("answer",)` for `JSON.parse(output).answer`."""
     paths: dict[tuple[str, ...], None] = {}
-    for text in _texts(test):
+    for text in texts_in(test):
         for pattern in _PATHS:
             for match in pattern.finditer(text):
                 names = ("".join(groups) for groups in _NAME.findall(match[1]))
@@ -370,17 +371,6 @@ def paths_of(test: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
                 if path:
                     paths.setdefault(path)
     yield from paths
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
 
 
 def wrapped(text: str, path: tuple[str, ...]) -> str:
